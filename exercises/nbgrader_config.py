@@ -5,6 +5,7 @@ from pathlib import Path
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveAutoGrades
 
 from autolab.course.grading.exchange import CollectWithoutLinks, ReleaseWhatCameThroughExchange
+from autolab.course.grading.formgrader import FILTERS, TEMPLATE
 from autolab.course.grading.pages import FeedbackPage
 from autolab.course.grading.preprocessors import Repair, RunInBox, SubmissionReader
 from autolab.course.grading.release import ReleaseWriter
@@ -29,6 +30,10 @@ c.GenerateAssignment.exporter_class = ReleaseWriter
 c.GenerateFeedback.exporter_class = FeedbackPage
 c.GenerateFeedback.preprocessors = []
 c.ExchangeFactory.release_feedback = ReleaseWhatCameThroughExchange
+
+# Formgrader shows formulas without a network, and text that a student wrote as text.
+c.HTMLExporter.template_file = TEMPLATE
+c.HTMLExporter.filters = FILTERS
 
 # Without bubblewrap and without a container nothing is graded, unless you trust everybody who handed in:
 # c.RunInBox.box = "limits"

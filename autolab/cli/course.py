@@ -24,10 +24,6 @@ SPEC = click.option(
 )
 NO_NBGRADER = 'This command needs nbgrader, which is not installed: pip install "autolab-grad[course]"'
 
-UNFINISHED = (
-    "a regrade of {0} was interrupted: {1} submissions still have the grade from before it, and others the new one. "
-    "Run `autolab course grade {0}` first, which finishes it"
-)
 NOT_GRADED = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
 
 
@@ -37,10 +33,11 @@ WAITING = {
 }
 
 
-def _require_whole_class(gradebook: Any, assignment: str) -> None:
-    """Raise RuntimeError if only a part of the class has been graded again."""
-    if left := gradebook.left_to_regrade():
-        raise RuntimeError(UNFINISHED.format(assignment, len(left)))
+def _tell_of_regrade(root: Path, assignment: str) -> None:
+    from autolab.course.grading.stage import Stage
+
+    if said := Stage(root, assignment).state():
+        click.echo(said, err=True)
 
 
 def _some(names: list[str]) -> str:
@@ -301,6 +298,7 @@ def grade(
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.sandbox import NOT_ISOLATED, isolation
     from autolab.course.grading.scheduler import Course, GradingInterrupted, grade_course
+    from autolab.course.grading.stage import Stage
     from autolab.course.scaffold import nbgrader
 
     place = Course(root)
@@ -314,8 +312,8 @@ def grade(
         with CourseGradebook(place.database, assignment) as gradebook:
             known = gradebook.notebook_names()
             said = unreleased(place.root, assignment, gradebook.forms()) if known else []
-            if not regrade and (left := len(gradebook.left_to_regrade())):
-                said.insert(0, f"a regrade was interrupted, and {left} still have the grade from before it: this run goes on with them")
+        if Stage(place.root, assignment).in_use():
+            said.insert(0, f"a regrade of {assignment} was interrupted: this run goes on with it")
         for line in said:
             click.echo(line, err=True)
     for path in sorted(source.glob("*.ipynb")) if known else ():
@@ -344,14 +342,14 @@ def grade(
     if as_json:
         click.echo(json.dumps(vars(run)))
         return
-    if not run.graded + run.skipped:
+    if not run.graded + run.skipped + run.resumed:
         raise LookupError(f"nobody handed in {assignment}: there is no folder {place.root / 'submitted'}/STUDENT/{assignment}")
     each = f", {run.seconds / run.graded:.2f} s each" if run.graded else ""
     click.echo(f"{assignment}: {run.graded} graded in {run.seconds:.1f} s{each}; {run.skipped} unchanged. Box: {run.box or 'not needed'}.")
     if run.resumed:
-        click.echo(f"  {run.resumed} of them were left over from the regrade that was interrupted.")
+        click.echo(f"  {run.resumed} more were graded again before the regrade was interrupted; all have their new grades now.")
     if run.outdated:
-        click.echo(f"  {run.outdated} of the unchanged were graded with other tests or points, or another version of autolab: "
+        click.echo(f"  {run.outdated} of the unchanged were graded with other tests, points or rubrics, or another version of autolab: "
                    f"`autolab course grade {assignment} --regrade` grades all with those of today.")  # fmt: skip
     if run.late_changed:
         click.echo(f"  Times or late penalties of {len(run.late_changed)} students are other than before: {_some(run.late_changed)}.")
@@ -384,8 +382,8 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     from autolab.course.report import page, summary
 
     place = Course(root)
+    _tell_of_regrade(place.root, assignment)
     with CourseGradebook(place.database, assignment) as gradebook:
-        _require_whole_class(gradebook, assignment)
         gradebook.refresh_lateness({}, settings.penalty(place.root))
         reports, lines = gradebook.reports(), gradebook.class_list()
         data = summary(reports, gradebook.totals(), gradebook.points(), lines)
@@ -463,15 +461,14 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
     from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
-    from autolab.course.lms import class_list, fill, gradescope_table
-    from autolab.course.report import table
+    from autolab.course.lms import fill, table
 
     place = Course(root)
+    _tell_of_regrade(place.root, assignment)
     with CourseGradebook(place.database, assignment) as gradebook:
-        _require_whole_class(gradebook, assignment)
         gradebook.refresh_lateness({}, settings.penalty(place.root))
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
-        everybody, lines = class_list(gradebook.gradebook), gradebook.class_list() if totals else []
+        lines = gradebook.class_list() if totals else []
     if not totals:
         raise LookupError(NOT_GRADED.format(assignment))
     waiting = {"unread": [s.student for s in lines if s.unread], "changed": [s.student for s in lines if s.changed]}
@@ -480,15 +477,13 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
             said = f"{_some(names)}. Formgrader's Manual Grading shows them."
             click.echo(f"{len(names)} of {len(totals)} students {WAITING[kind]}: {said}", err=True)
     if into is not None:
-        filled, notes = fill(into.read_bytes(), system, assignment, totals, of, everybody, column or "")
+        filled, notes = fill(into.read_bytes(), system, assignment, totals, of, people, column or "")
         for note in notes:
             click.echo(note, err=True)
         click.echo(filled, nl=False) if out is None else out.write_bytes(filled)
         return
     if as_json:
         content = json.dumps({"of": of, "totals": totals, **waiting}) + "\n"
-    elif system == "gradescope":
-        content = gradescope_table(totals, of, everybody)
     else:
         content = table(column or assignment, totals, of, system, people)
     if out is None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import click
@@ -21,8 +23,9 @@ NO_CHECKOUT = (
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder.")
 @click.option("--title", required=True, help="What the site is called.")
+@click.option("--address", help="Where it will be served, for previews of links: https://example.edu/optimization/.")
 @click.option("--lessons", help='The lessons that are in it, as "00 04 gallery"; all if not given.')
-def site(output: Path, root: Path, title: str, lessons: str | None) -> None:
+def site(output: Path, root: Path, title: str, address: str | None, lessons: str | None) -> None:
     """Make a site of lessons and of what is in the course's folder release/, in OUTPUT.
 
     OUTPUT must not exist. Any host of static files can serve it. It takes some minutes, and a clone of autolab's repository.
@@ -38,8 +41,13 @@ def site(output: Path, root: Path, title: str, lessons: str | None) -> None:
     if importlib.util.find_spec("sphinx") is None:
         raise click.UsageError('This command needs what builds the site: pip install "autolab-grad[site]"')
     command = [sys.executable, "-m", "docs.make.site", "--title", title, "--release", str((root / "release").resolve())]
-    done = subprocess.run([*command, *(["--lessons", lessons] if lessons else [])], cwd=CHECKOUT, capture_output=True, text=True)
-    if done.returncode:
-        raise click.UsageError(done.stderr.strip().rpartition("error: ")[2])
-    shutil.move(CHECKOUT / "docs" / "_build" / "html", output)
+    for name, value in {"--lessons": lessons, "--address": address}.items():
+        command += [name, value] if value else []
+    with tempfile.TemporaryDirectory() as folder:  # the clone's own site stays
+        environment = {**os.environ, "AUTOLAB_SITE_BUILD": folder}
+        done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise click.UsageError(done.stderr.strip().rpartition("error: ")[2])
+        click.echo("".join(line for line in done.stdout.splitlines(True) if line.startswith("Left out")), nl=False)
+        shutil.move(Path(folder, "html"), output)
     click.echo(f"{output}: open index.html through a web server, as `python -m http.server -d {output.name}` is one")

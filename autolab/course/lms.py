@@ -9,14 +9,19 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .roster import Person, Roster, person, separator
 
+HEADS = {
+    "canvas": lambda name: ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", name],
+    "moodle": lambda name: ["username", name, f"{name} percent"],  # a new column in Moodle has a maximum of 100
+    "gradescope": lambda _: GRADESCOPE.split(","),
+}
 GRADESCOPE = (
-    "First Name", "Last Name", "SID", "Email", "Sections", "Total Score", "Max Points", "Status", "Submission ID", "Submission Time",
-    "Lateness (H:M:S)",
-)  # fmt: skip
+    "First Name,Last Name,SID,Email,Sections,Total Score,Max Points,Status,Submission ID,Submission Time,Lateness (H:M:S),"
+    "View Count,Submission Count"
+)
 COLUMN = {"moodle": "Grade", "gradescope": "Total Score"}  # in a grading worksheet, and in the scores of one assignment
 MAXIMUM = ("maximum grade", "max points")
 LOCKED = ("EX", "N/A")  # Canvas: excused, and not assigned to this student
@@ -155,23 +160,24 @@ def _written(text: str, new: Mapping[Cell, str], mark: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def gradescope_table(totals: Mapping[str, float], of: float, people: Sequence[Person]) -> str:
-    """The columns in which Gradescope gives the scores of one assignment."""
+def table(assignment: str, totals: Mapping[str, float], of: float, system: str, people: Sequence[Person] = ()) -> str:
+    """A new CSV for "canvas", "moodle" or "gradescope" with the points of each student; `people` says what is known of them."""
     known, out = {p.login: p for p in people}, io.StringIO()
     write = csv.writer(out, lineterminator="\n").writerow
-    write(GRADESCOPE)
+    write(HEADS[system](assignment))
+    if system == "canvas":
+        write(["    Points Possible", "", "", "", "", f"{of:g}"])
     for student, score in sorted(totals.items()):
         one = known.get(student, Person(student))
-        write([*map(inert, (*one.first_and_last(), student, one.email)), "", f"{score:g}", f"{of:g}", "Graded", "", "", ""])
+        if system == "canvas":  # it wants a name or a number beside the login
+            write([*map(inert, (one.name or student, one.number, "", student)), "", f"{score:g}"])
+        elif system == "moodle":
+            write([inert(student), f"{score:g}", f"{100 * score / of if of else 0.0:g}"])
+        else:
+            write([*map(inert, (*one.first_and_last(), student, one.email)), "", f"{score:g}", f"{of:g}", "Graded", *5 * [""]])
     return out.getvalue()
 
 
 def inert(text: str) -> str:
     """Text that a spreadsheet does not run as a formula."""
     return f"'{text}" if text.startswith(tuple("=+-@\t\r")) else text
-
-
-def class_list(gradebook: Any) -> list[Person]:
-    """Everybody whom nbgrader's gradebook knows."""
-    said = ((s.id, ", ".join(filter(None, (s.last_name, s.first_name))), s.lms_user_id or "", s.email or "") for s in gradebook.students)
-    return [Person(*facts) for facts in said]

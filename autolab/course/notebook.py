@@ -41,7 +41,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autolab.course.own_spec import without_rules
-from autolab.course.release import release_of
+from autolab.course.release import marker_problems, release_of
 from autolab.utils.pin import course_version
 
 FENCE = re.compile(r"^```(python|markdown|check|spec)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
@@ -60,7 +60,8 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 def from_markdown(text: str, where: str = "<text>") -> nbformat.NotebookNode:
     """The notebook that a Markdown text describes.
 
-    Raises ValueError, with the line, for a fence or a fact that says something else than the lists above, or an id used twice.
+    Raises ValueError, with the line or the cell, for a fence or a fact that says something else than the lists above, an id used
+    twice, or a marker without its other half.
     """
     metadata = {"kernelspec": dict(KERNEL), "language_info": {"name": "python"}}
     if head := FACTS.match(text):
@@ -75,7 +76,10 @@ def from_markdown(text: str, where: str = "<text>") -> nbformat.NotebookNode:
     twice = sorted({i for i in ids if ids.count(i) > 1})
     if twice:
         raise ValueError(f"{where}: the id {twice[0]!r} is used {ids.count(twice[0])} times; each cell needs its own")
-    return new_notebook(cells=cells, metadata=metadata, nbformat_minor=5)
+    notebook = new_notebook(cells=cells, metadata=metadata, nbformat_minor=5)
+    if problems := marker_problems(notebook):
+        raise ValueError(f"{where}, {problems[0]}")
+    return notebook
 
 
 def _facts(head: str, where: str) -> dict[str, Any]:
@@ -186,7 +190,11 @@ if __name__ == "__main__":
     from autolab.course.solutions import scores
 
     course = Path(sys.argv[1] if len(sys.argv) > 1 else "exercises")
-    for path in build(course):
+    try:
+        built = build(course)
+    except ValueError as error:
+        sys.exit(f"{error}. Nothing was built")
+    for path in built:
         print(path)
         for line in () if path.is_relative_to(course / "handout") else scores(course, path):
             print("  " + line.replace("\n", "\n  "))

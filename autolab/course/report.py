@@ -1,13 +1,10 @@
-"""One page about a graded class, and tables for a learning management system."""
+"""One page about a graded class."""
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from .grading.class_list import StudentLine
@@ -40,10 +37,10 @@ ITEMS = (
 
 
 def summary(
-    reports: Sequence[dict[str, Any]], totals: dict[str, float], points: dict[str, float], lines: Sequence[StudentLine] = ()
+    reports: Sequence[dict[str, Any]], totals: dict[str, float], points: dict[str, float], lines: Sequence[StudentLine]
 ) -> dict[str, Any]:
     """What a class did: `reports` as grading left them, the points of each student and of each cell, and the gradebook's class list."""
-    scores = {line.student: line.scores for line in lines} or _scores(reports)
+    scores = {line.student: line.scores for line in lines}
     hardest = [
         {"cell": i.name, "mean": i.difficulty * points[i.name], "of": points[i.name], "graded": i.answers,
          "difficulty": i.difficulty, "correlation": i.correlation, "upper_lower": i.upper_lower}
@@ -64,15 +61,6 @@ def summary(
         "seeds": sorted({r["seed"] for r in reports}),
         "boxes": sorted({r["box"] for r in reports}),
     }
-
-
-def _scores(reports: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """The points of each student by cell, without what a person reads: grading has points for blanks alone there."""
-    by_hand = {name for report in reports for name, score in report["scores"].items() if score is None}
-    scores: dict[str, dict[str, float]] = {}
-    for report in reports:
-        scores.setdefault(report["student"], {}).update({n: s for n, s in report["scores"].items() if n not in by_hand})
-    return scores
 
 
 def _class(reports: Sequence[dict[str, Any]], totals: dict[str, float], lines: Sequence[StudentLine]) -> list[dict[str, Any]]:
@@ -186,27 +174,3 @@ def _histogram(values: list[float], of: float, bins: int = 10) -> str:
     said = ", ".join(f"{counts[i]} from {i * of / bins:g}" for i in range(bins) if counts[i])
     size = f"width='{bins * width}' height='{height + 20}' viewBox='0 0 {bins * width} {height + 20}'"
     return f"<svg role='img' aria-label='students by points: {said}' {size}>{bars}</svg>"
-
-
-def table(
-    assignment: str, totals: dict[str, float], of: float, system: str, people: Mapping[str, tuple[str, str]] = MappingProxyType({})
-) -> str:
-    """A CSV for "canvas" or "moodle"; `people` gives name and number in the learning management system where they are known."""
-    out = io.StringIO()
-    write = csv.writer(out, lineterminator="\n").writerow
-    if system == "canvas":
-        write(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment])
-        write(["    Points Possible", "", "", "", "", f"{of:g}"])
-        for student, score in sorted(totals.items()):
-            name, number = people.get(student, ("", ""))  # Canvas wants a name or a number beside the login
-            write([_inert(name or student), _inert(number), "", _inert(student), "", f"{score:g}"])
-    else:
-        write(["username", assignment, f"{assignment} percent"])  # a new column in Moodle has a maximum of 100
-        for student, score in sorted(totals.items()):
-            write([_inert(student), f"{score:g}", f"{100 * score / of if of else 0.0:g}"])
-    return out.getvalue()
-
-
-def _inert(text: str) -> str:
-    # a spreadsheet would run a cell that starts like a formula
-    return f"'{text}" if text.startswith(tuple("=+-@\t\r")) else text

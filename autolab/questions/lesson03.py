@@ -61,7 +61,7 @@ association = prediction(
         1: "The result is the same, but J₂ J₁ is a whole matrix of 1000 · 1000 entries, and each takes 1000 multiplications.",
         2: "Count the entries of J₂ J₁: a million, with 1000 multiplications each.",
         1000000: "That is 1000³ over 1000. A row times a matrix takes 1000² multiplications, not 1000.",
-        0.002: "The wrong way round: the second order is the dear one.",
+        0.002: "The wrong way round: the second order is the expensive one.",
     },
 )
 

@@ -85,7 +85,7 @@ linear = prediction(
 quiz = (
     "07 custom functions",
     choice(
-        "backward of y = exp(x) is to be written. Which is best?",
+        "You write the backward of y = exp(x). Which is best?",
         {
             "save x; return g * x.exp()": "Right, but exp is computed twice, and x is kept alive.",
             "save out; return out": "That is the derivative without g. It is right only if g is 1.",

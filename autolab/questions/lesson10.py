@@ -118,7 +118,7 @@ quiz = (
     choice(
         "A pack hook stores tensors as float16. What happens to the gradients?",
         {
-            "they are exact, because unpack turns them back into float32": "The bits that float16 has not got are gone; making it wider again brings back zeros.",
+            "they are exact, because unpack turns them back into float32": "The bits that float16 lacks are gone; making it wider again brings back zeros.",
             "they are rounded where a rule uses a saved value": "The loss is exact, since forward ran on the original, and the rules run on rounded values.",
             "backward refuses, because the tensors changed": "The engine trusts unpack: it checks that it got a tensor, and no more.",
         },

@@ -38,7 +38,7 @@ two = prediction(
     {
         "no gradient": "Nothing leads back from the loss to it, so backward never comes there, and .grad stays None.",
         "gradient zero": "Zero would mean: reached, and flat there. A dead ReLU gives zero. A cut gives None.",
-        "gradient, but did not move": "That is what an optimizer gives that has not got the parameter.",
+        "gradient, but did not move": "That is what you see if the optimizer does not have the parameter.",
     },
 )
 

@@ -30,7 +30,7 @@ blocks = prediction(
     {
         "not at all": "A program is written for each shape, and for a large one a chain is worth blocks.",
         "it has a loop over blocks": "On large arrays the journeys count, and the chain is run block by block, as by hand above.",
-        "it has fewer operations": "The results are to be the same to the last bit, so no operation is dropped.",
+        "it has fewer operations": "The results must be the same to the last bit, so no operation is dropped.",
     },
 )
 

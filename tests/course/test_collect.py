@@ -311,7 +311,7 @@ def test_the_gradebook_learns_names_and_numbers(course, tmp_path):
     from autolab.course.grading.gradebook import CourseGradebook
 
     with CourseGradebook(course / "gradebook.db", "ps1") as gradebook:
-        assert gradebook.people()["ada"] == ("Lovelace, Ada", "17")
+        assert [(p.name, p.number) for p in gradebook.people() if p.login == "ada"] == [("Lovelace, Ada", "17")]
     assert due_dates(course) == {}
 
 

@@ -9,10 +9,9 @@ import pytest
 
 import autolab as torch
 from autolab.course.grading.sandbox import Limits
-from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.worker import Job, grade
 from autolab.course.notebook import from_markdown
-from autolab.course.release import release_of
+from autolab.course.release import form_of_source, release_of
 from autolab.course.solutions import read
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"

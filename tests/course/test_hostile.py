@@ -12,11 +12,10 @@ import pytest
 import autolab
 from autolab.course.grading.grade import NotebookGrader
 from autolab.course.grading.sandbox import Limits, Sandbox, best_mode
-from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.submission import parse, repair
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
-from autolab.course.release import release_of
+from autolab.course.release import form_of_source, release_of
 
 from .hostile import SUITE, TEXT, WRONG
 from .hostile_system import MORE

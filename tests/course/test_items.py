@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from autolab.course.grading.class_list import StudentLine
 from autolab.course.items import items, pearson
 from autolab.course.report import page, summary
 
@@ -48,9 +49,12 @@ def test_nothing_is_said_of_a_small_class_or_of_what_all_have():
     assert by_name(classroom(50, lambda a: 1.0, lambda a: a > 0.5))["q0"].correlation is None
 
 
-def test_the_report_has_them_and_leaves_out_what_a_person_reads():
-    keys = {"diagnoses": [], "suspicious": [], "notes": [], "seed": 1, "box": "b", "seconds": 0.0, "notebook": "n"}
-    reports = [{"student": f"s{i}", "scores": {"a": float(i > 5), "b": float(i > 4), "w": None}, **keys} for i in range(12)]
-    data = summary(reports, {f"s{i}": 1.0 for i in range(12)}, {"a": 1.0, "b": 1.0, "w": 4.0})
-    assert [row["cell"] for row in data["hardest"]] == ["a", "b"]
-    assert "+0.85" in page("ps", data) and "Written answers count in them once they are read" in page("ps", data)
+def test_the_report_counts_an_answer_that_a_person_read_with_the_points_that_the_person_gave():
+    lines = [StudentLine(f"s{i}", scores={"a": float(i > 5), "b": float(i > 4)} | ({"w": 3.0} if i < 4 else {})) for i in range(12)]
+    data = summary([], {f"s{i}": 1.0 for i in range(12)}, {"a": 1.0, "b": 1.0, "w": 4.0}, lines)
+    assert [(row["cell"], row["graded"], row["difficulty"]) for row in data["hardest"]] == [
+        ("a", 12, 0.5),
+        ("b", 12, 7 / 12),
+        ("w", 4, 0.75),
+    ]
+    assert "Written answers count in them once they are read" in page("ps", data)

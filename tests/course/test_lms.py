@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autolab.course.lms import cells, fill, gradescope_table
+from autolab.course.lms import cells, fill, table
 from autolab.course.roster import Person
 
 CANVAS = '''\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,"Problem set 2, ps2 (4711)",ps2 (4712),Final Score
@@ -26,7 +26,7 @@ done, ""J"""
 "Participant 73","Emmy Noether",,emmy@uni.edu,,12.00,20.00,No,-,-,
 '''
 REPORT = "First name,Last name,ID number,Email address,Assignment: ps2 (Real),Course total (Real)\nJörg,Müller,,joerg@uni.edu,{0},-\nMarie,Curie,,m@uni.edu,{1},-\n"
-SCOPE = "First Name,Last Name,SID,Email,Sections,Total Score,Max Points,Status,Submission ID,Submission Time,Lateness (H:M:S)\nJörg,Müller,S1,joerg@uni.edu,,{0},20.0,Ungraded,5,2026-11-21 10:00:00 -0800,00:00:00\nMarie,Curie,S2,m@uni.edu,,{1},20.0,Missing,,,\n"
+SCOPE = "First Name,Last Name,SID,Email,Sections,Total Score,Max Points,Status,Submission ID,Submission Time,Lateness (H:M:S),View Count,Submission Count\nJörg,Müller,S1,joerg@uni.edu,,{0},20.0,Ungraded,5,2026-11-21 10:00:00 -0800,00:00:00,3,1\nMarie,Curie,S2,m@uni.edu,,{1},20.0,Missing,,,,,\n"
 PEOPLE = [
     Person("joerg", "Müller, Jörg", "17", "joerg@uni.edu"),
     Person("marie", "Curie, Marie", "", "m@uni.edu"),
@@ -108,6 +108,16 @@ def test_cells_are_what_pythons_reader_sees(table):
 
 
 def test_gradescopes_columns():
-    text = gradescope_table({"joerg": 3.5, "=x": 1.0}, 20.0, PEOPLE)
+    text = table("ps2", {"joerg": 3.5, "=x": 1.0}, 20.0, "gradescope", PEOPLE)
     assert text.splitlines()[0] == SCOPE.splitlines()[0]
-    assert text.splitlines()[1:] == [",,'=x,,,1,20,Graded,,,", "Jörg,Müller,joerg,joerg@uni.edu,,3.5,20,Graded,,,"]
+    assert text.splitlines()[1:] == [",,'=x,,,1,20,Graded,,,,,", "Jörg,Müller,joerg,joerg@uni.edu,,3.5,20,Graded,,,,,"]
+
+
+def test_canvas_finds_a_student_by_login_beside_a_name():
+    lines = table("ps2", {"ada": 3.5, "eve": 1.0}, 5.0, "canvas", [Person("ada", "Lovelace, Ada", "17")]).splitlines()
+    assert lines[2:] == ['"Lovelace, Ada",17,,ada,,3.5', "eve,,,eve,,1"]
+
+
+def test_a_column_that_is_new_in_moodle_is_in_percent():
+    lines = table("ps2", {"ada": 43.0, "eve": 0.0}, 86.0, "moodle").splitlines()
+    assert lines == ["username,ps2,ps2 percent", "ada,43,50", "eve,0,0"]

@@ -45,6 +45,20 @@ def test_two_cells_cannot_share_an_id():
         from_markdown("```python answer a\n```\n```python answer a\n```\n")
 
 
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("### BEGIN SOLUTION\nx = 1", "### BEGIN SOLUTION in line 1 has no ### END SOLUTION below it"),
+        ("x = 1\n### END SOLUTION", "### END SOLUTION in line 2 has no ### BEGIN SOLUTION above it"),
+        ("### BEGIN SOLUTION\n### BEGIN SOLUTION\n### END SOLUTION", "in line 2 is inside the one that begins in line 1"),
+        ("### BEGIN HIDDEN TESTS\nx = 1", "### BEGIN HIDDEN TESTS in line 1 has no ### END HIDDEN TESTS below it"),
+    ],
+)
+def test_a_marker_without_its_other_half_is_named_with_its_cell_and_line(lines, said):
+    with pytest.raises(ValueError, match="ps1.md, cell mul: .*" + said):
+        from_markdown(f"```python answer mul\n{lines}\n```\n", "ps1.md")
+
+
 def test_building_again_changes_nothing(tmp_path):
     (tmp_path / "text" / "ps1").mkdir(parents=True)
     (tmp_path / "text" / "ps1" / "a.md").write_text("```python\n1\n```\n")

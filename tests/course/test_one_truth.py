@@ -114,26 +114,56 @@ def test_unchanged_does_not_hide_that_tests_have_changed(course):
     assert "has changed since its release" in autolab(course, "grade", "ps").stderr
     generate(course.root)
     said = autolab(course, "grade", "ps").output
-    assert "3 of the unchanged were graded with other tests or points" in said and "--regrade" in said
+    assert "3 of the unchanged were graded with other tests, points or rubrics" in said and "--regrade" in said
     assert "other tests" not in autolab(course, "grade", "ps", "--regrade").output
     assert "square-hidden: 3 of 3 points" in page(course, "ada") and before == text.read_text()
 
 
-def test_an_interrupted_regrade_says_so_and_the_next_run_goes_on_with_it(course):
-    def after_one(done, of, last):
-        if done == 1:
-            raise KeyboardInterrupt
+def test_unchanged_does_not_hide_that_a_rubric_has_changed(course):
+    (course.root / "rubric").mkdir(exist_ok=True)
+    (course.root / "rubric" / "ps.md").write_text("## why\n\n| points | for |\n|---|---|\n| 4 | the chain rule |\n")
+    assert "3 of the unchanged were graded with other tests, points or rubrics" in autolab(course, "grade", "ps").output
+    assert "other tests" not in autolab(course, "grade", "ps", "--regrade").output
 
-    with pytest.raises(GradingInterrupted, match="interrupted: 1 of 3 are graded and saved.* other 2; 2 of them still have"):
+
+def after_one(done, of, last):
+    if done == 1:
+        raise KeyboardInterrupt
+
+
+def numbers(course):
+    """Whatever nbgrader's commands, Formgrader and ours read: the rows of all grades, the seeds, and the files."""
+    with closing(sqlite3.connect(course.database)) as database:
+        rows = [database.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall() for table in ("grade", "comment", "autolab_grading")]
+    return rows, {p: p.read_text() for folder in ("autograded", "feedback") for p in (course.root / folder).rglob("*.*")}
+
+
+def test_an_interrupted_regrade_changes_nothing_and_the_next_run_finishes_it(course):
+    before = numbers(course)
+    with pytest.raises(
+        GradingInterrupted, match="interrupted: 1 of 3 are graded again and kept.* the other 2, all have the grade from before"
+    ):
         grade_course(course, "ps", regrade=True, seed=7, limits=LIMITS, progress=after_one)
+    assert numbers(course) == before
     for words in (("export", "ps"), ("report", "ps")):
         done = autolab(course, *words)
-        assert done.exit_code == 2 and "a regrade of ps was interrupted: 2 submissions still have the grade from before it" in done.stderr
+        assert done.exit_code == 0 and "a regrade of ps is not finished: these are the grades from before it" in done.stderr
     said = autolab(course, "grade", "ps")
-    assert "a regrade was interrupted" in said.stderr and "ps: 2 graded" in said.stdout and "2 of them were left over" in said.stdout
+    assert "a regrade of ps was interrupted" in said.stderr and "ps: 2 graded" in said.stdout and "1 more were graded again" in said.stdout
     with CourseGradebook(course.database, "ps") as gradebook:
-        assert {r["seed"] for r in gradebook.reports()} == {7} and not gradebook.left_to_regrade()
-    assert autolab(course, "export", "ps").exit_code == 0
+        assert {r["seed"] for r in gradebook.reports()} == {7}
+    assert not autolab(course, "export", "ps").stderr.count("regrade") and not (course.root / "regrade").exists()
+
+
+def test_a_regrade_that_goes_on_does_not_keep_what_was_graded_with_other_tests(course):
+    with pytest.raises(GradingInterrupted):
+        grade_course(course, "ps", regrade=True, limits=LIMITS, progress=after_one)
+    text = course.root / "text" / "ps" / "n.md"
+    text.write_text((before := text.read_text()).replace("check square-hidden 3", "check square-hidden 2"))
+    build(course.root)
+    generate(course.root)
+    run = grade_course(course, "ps", regrade=True, limits=LIMITS)
+    assert (run.graded, run.resumed) == (3, 0) and before != text.read_text()
 
 
 def test_what_nbgrader_was_told_to_forget_is_graded_again(course):
@@ -164,6 +194,16 @@ def test_a_cell_more_after_grading_leaves_the_release_and_says_what_can_be_done(
     assert release.read_text() == before[1]
     text.write_text(before[0])
     build(course.root)
+
+
+def test_a_marker_without_its_other_half_leaves_the_release(course):
+    source = course.root / "source" / "ps" / "n.ipynb"
+    before, release = source.read_text(), (course.root / "release" / "ps" / "n.ipynb").read_text()
+    source.write_text(before.replace("### END SOLUTION", "", 1))
+    with pytest.raises(NbGraderException, match=r"n.ipynb, cell square: ### BEGIN SOLUTION in line \d+ .*Nothing was released"):
+        generate(course.root)
+    source.write_text(before)
+    assert (course.root / "release" / "ps" / "n.ipynb").read_text() == release
 
 
 def test_feedback_goes_back_to_those_who_handed_in_through_the_exchange(course, monkeypatch):

@@ -6,11 +6,10 @@ import pytest
 
 from autolab.check import Report
 from autolab.course.grading.sandbox import Limits
-from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.worker import Job, grade
 from autolab.course.notebook import from_markdown
 from autolab.course.own_spec import without_rules
-from autolab.course.release import release_of
+from autolab.course.release import form_of_source, release_of
 from autolab.course.scaffold import add_exercise
 from autolab.course.solutions import read, solve
 

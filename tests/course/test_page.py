@@ -10,9 +10,11 @@ from autolab.course.grading.feedback import headings, page
 from autolab.course.grading.grade import NotebookGrader
 from autolab.course.grading.marks import CellMarks, Marks
 from autolab.course.grading.mathematics import formula, markdown
+from autolab.course.grading.pages import titles
 from autolab.course.grading.paths import hide_paths
 from autolab.course.grading.protocol import Broken, too_long
 from autolab.course.grading.sandbox import Limits
+from autolab.course.notebook import from_markdown
 
 from .conftest import ROOT, cell
 
@@ -68,6 +70,13 @@ def test_an_answer_that_is_none_is_said_once(source, marks):
     marks.comments |= {"exp": "No response.", "log": "No response."}
     marks.cells |= {name: CellMarks(0.0, m.of) for name, m in marks.cells.items() if name.startswith(("exp-", "log-"))}
     assert made(source, marks).count("There is no answer to exp, log.") == 1
+
+
+def test_exercises_are_called_as_in_the_source_that_the_student_is_graded_by(tmp_path):
+    for folder, title in (("source/ps", "A parabola"), ("variants/ps/source/ada", "A cube")):
+        (tmp_path / folder).mkdir(parents=True)
+        nbformat.write(from_markdown(f"## {title}\n\n```python answer square\nx\n```\n"), tmp_path / folder / "n.ipynb")
+    assert [titles(tmp_path, "ps", "n", student) for student in ("ada", "bob")] == [{"square": "A cube"}, {"square": "A parabola"}]
 
 
 def test_only_a_table_is_unfolded(source, marks):

@@ -118,3 +118,16 @@ def test_a_written_answer_is_among_the_parts_once_it_is_read(gradebook):
 
 def _summary(gradebook):
     return summary(gradebook.reports(), gradebook.totals(), gradebook.points(), gradebook.class_list())
+
+
+def test_cells_of_two_notebooks_that_have_one_name_count_each(gradebook):
+    book = gradebook.gradebook
+    book.add_notebook("m", "ps")
+    book.add_grade_cell("sum", "m", "ps", max_score=3, cell_type="code")
+    book.add_source_cell("sum", "m", "ps", cell_type="code", source="")
+    assert gradebook.points() == {"n: sum": 2.0, "why": 4.0, "m: sum": 3.0}
+    hand_in(gradebook, "first", "a", score=1.0)
+    gradebook.write([JobResult("ada", "ps", "m", "b", 1, scores={"sum": 3.0}, box="b")], {})
+    assert line(gradebook).scores == {"m: sum": 3.0, "n: sum": 1.0}
+    assert {row["cell"]: row["mean"] for row in _summary(gradebook)["hardest"]} == {"n: sum": 1.0, "m: sum": 3.0}
+    assert _summary(gradebook)["of"] == 9.0

@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 
 from autolab.course import report
 from autolab.course.grading import grade, protocol, submission
+from autolab.course.grading.class_list import StudentLine
 from autolab.course.grading.submission import parse, raised_points, repair
 from autolab.widgets import questions
 
@@ -87,7 +88,7 @@ def remembered(text):
     """The report on the class."""
     reports = [{"student": text, "scores": {}, "diagnoses": [], "seconds": 1.0, "notebook": "n", "suspicious": [text], "notes": [text],
                 "seed": 1, "box": "none"}]  # fmt: skip
-    report.page("ps", report.summary(reports, {text: 1.0}, {"a": 1.0}))
+    report.page("ps", report.summary(reports, {text: 1.0}, {"a": 1.0}, [StudentLine(text)]))
 
 
 def message(text):

@@ -67,5 +67,7 @@ def test_three_hundred_students_are_three_hundred_lines_in_a_box_that_scrolls():
 
 
 def test_what_a_student_wrote_is_text_on_the_page():
-    data = summary([report("<i>eve", "<script>", notes=["<b>"], suspicious=["<u>"])], {"<i>eve": 1.0}, {"square-check": 2.0})
+    data = summary(
+        [report("<i>eve", "<script>", notes=["<b>"], suspicious=["<u>"])], {"<i>eve": 1.0}, {"square-check": 2.0}, [StudentLine("<i>eve")]
+    )
     assert not re.search("<(script|b|u|i)>", page("<ps>", data))

@@ -6,8 +6,9 @@ import nbformat
 import pytest
 
 from autolab.course.grading.sandbox import Limits
-from autolab.course.grading.selftest import form_of_source, selftest
+from autolab.course.grading.selftest import selftest
 from autolab.course.grading.worker import Job, grade
+from autolab.course.release import form_of_source
 from autolab.course.rubric import problems, rubrics
 
 from .pages import feedback_of

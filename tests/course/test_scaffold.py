@@ -4,7 +4,6 @@ import pytest
 
 from autolab.course.grading import settings
 from autolab.course.grading.sandbox import Limits
-from autolab.course.report import summary, table
 from autolab.course.scaffold import add_exercise
 
 
@@ -28,11 +27,6 @@ def test_a_name_without_an_operation_is_refused_with_what_to_do(tmp_path, name, 
         add_exercise(tmp_path, "ps9", name)
 
 
-def test_canvas_finds_a_student_by_login_beside_a_name():
-    lines = table("ps2", {"ada": 3.5, "eve": 1.0}, 5.0, "canvas", {"ada": ("Lovelace, Ada", "17")}).splitlines()
-    assert lines[2:] == ['"Lovelace, Ada",17,,ada,,3.5', "eve,,,eve,,1"]
-
-
 def test_both_ways_to_grade_read_the_seconds_from_the_same_place(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\nc.RunInBox.busy_seconds = 7\n")
@@ -45,14 +39,3 @@ def test_a_name_that_is_none_leaves_nothing_behind(tmp_path, assignment, name):
     with pytest.raises(ValueError, match="names a"):
         add_exercise(tmp_path / "course", assignment, name)
     assert [p.name for p in tmp_path.rglob("*")] == ["course"]
-
-
-def test_a_column_that_is_new_in_moodle_is_in_percent():
-    lines = table("ps2", {"ada": 43.0, "eve": 0.0}, 86.0, "moodle").splitlines()
-    assert lines == ["username,ps2,ps2 percent", "ada,43,50", "eve,0,0"]
-
-
-def test_what_a_person_reads_is_not_among_the_hardest_before_it_is_read():
-    reports = [{"student": s, "notebook": "n", "scores": {"sum": 1.0, "why": why}, "seconds": 1.0, "diagnoses": [], "suspicious": [],
-                "notes": [], "seed": 1, "box": "b"} for s, why in (("ada", None), ("eve", 0.0))]  # fmt: skip
-    assert [row["cell"] for row in summary(reports, {"ada": 1.0, "eve": 1.0}, {"sum": 2.0, "why": 4.0})["hardest"]] == ["sum"]

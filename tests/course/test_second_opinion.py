@@ -11,9 +11,9 @@ import pytest
 from autolab.course.grading.derivatives import is_plain
 from autolab.course.grading.grade import SUSPICIOUS
 from autolab.course.grading.sandbox import Limits, best_mode
-from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
+from autolab.course.release import form_of_source
 
 from .engine_users import HONEST, LATE, NUMERIC, RIGHT, USERS
 from .hostile import TEXT

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from autolab.check import Report, check
+from autolab.check import prove as prove_rules
 from autolab.course.grading.sandbox import Limits
 from autolab.course.grading.scheduler import Course
-from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.worker import grade
 from autolab.course.notebook import from_markdown
-from autolab.course.release import release_of
+from autolab.course.release import form_of_source, release_of
 from autolab.course.solutions import solve
 from autolab.course.variants.bank import read_bank
 from autolab.course.variants.draw import course_key, draw, read_record, record, roster
@@ -49,6 +49,11 @@ def test_there_are_eighty_entries_and_every_set_has_some():
 def test_an_entry_is_proven(problem_set):  # all of them: python -m docs.make.variants
     bank, variant = one_of(problem_set)
     assert not prove(variant, bank, text_of(problem_set), naming=False).problems
+
+
+def test_a_rule_that_is_no_derivative_on_purpose_is_proven_as_such():
+    pretending = [v.spec for v in read_bank(EXERCISES, "ps2").variants.values() if v.pretends]
+    assert pretending and [said for spec in pretending for said in prove_rules(spec)] == []
 
 
 def test_the_page_lists_every_entry_that_is_in_the_banks():
@@ -196,6 +201,7 @@ def course(tmp_path_factory):
     shutil.copy(EXERCISES / "bank" / "ps1.toml", root / "bank")
     shutil.copy(EXERCISES / "wrong" / "ps1.md", root / "wrong")
     shutil.copy(EXERCISES / "nbgrader_config.py", root)
+    (root / "autolab-version.txt").write_text("0.9")
     make_variant(root, "ps1", "2027", students=[f"s{i}" for i in range(9)])
     return Course(root)
 
@@ -215,6 +221,11 @@ def test_what_was_drawn_is_in_the_record_and_in_the_notebook(course):
     released = nbformat.read(course.root / "variants" / "ps1-2027" / "release" / "s0" / f"{NOTEBOOK}.ipynb", 4)
     assert released.metadata.autolab.variants == read_record(record(course.root, "ps1-2027"))["s0"]
     assert "BEGIN SOLUTION" not in nbformat.writes(released) and course_key(course.root) not in nbformat.writes(released)
+
+
+def test_the_version_of_the_course_is_in_every_notebook(course):
+    notebooks = [p for folder in ("source/ps1-2027", "variants") for p in (course.root / folder).rglob("*.ipynb")]
+    assert len(notebooks) > 2 and {nbformat.read(p, 4).metadata.autolab.version for p in notebooks} == {"0.9"}
 
 
 def graded(course, student):

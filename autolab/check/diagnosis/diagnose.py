@@ -10,7 +10,7 @@ import numpy as np
 
 from ..run.candidate import Answer, LocalCandidate
 from ..run.inputs import draw
-from ..run.observation import RIGHT, TOLERANCE, Observation, asking, error_of, observe
+from ..run.observation import RIGHT, TOLERANCE, Observation, all_differ, asking, error_of, observe
 from ..run.reference import Reference
 from .diagnosis import Diagnosis, diagnosis, worst_place
 from .explain import explain
@@ -141,4 +141,4 @@ SMOOTH = "a small number in it, such as eps, is missing or another one; or it is
 
 
 def _is_usual(a: np.ndarray) -> bool:
-    return bool(np.all(np.abs(a - np.round(a)) > 1e-3)) and len(np.unique(a)) == a.size
+    return bool(np.all(np.abs(a - np.round(a)) > 1e-3)) and all_differ(a)

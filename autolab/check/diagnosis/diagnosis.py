@@ -64,7 +64,7 @@ class Diagnosis:
     alternatives: tuple[str, ...] = ()  # other families that explain it as well; the text names them
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The diagnosis as plain data, as a report is saved."""
         return asdict(self)
 
     def __str__(self) -> str:

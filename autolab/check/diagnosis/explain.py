@@ -214,15 +214,22 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
 def _family_of(wrong: list[Observation], right: list[Observation], x: str, scaled: bool) -> tuple[list[Family], bool] | None:
     """The first family that predicts all calls, and another if another kind of mistake predicts them as well.
 
-    If none does, those that predict the wrong calls and not the right ones, and False.
+    If none does, those that predict the wrong calls and not the right ones, and False. What each predicts for the first call is kept.
     """
-    facts = FACTS | {"upstream only"} if wrong[0].reference.elementwise else FACTS
+    first, others = wrong[0], wrong[1:]
+    predicted: list[tuple[Family, np.ndarray]] = []
+    first.memo["predicted", x] = predicted
+    facts = FACTS | {"upstream only"} if first.reference.elementwise else FACTS
     all_calls: list[Family] = []
     wrong_calls: list[Family] = []
-    for family in about_g(wrong[0].reference) if scaled else families(wrong[0], x):
-        if scaled and family.name not in SHARPER_THAN_A_FACTOR:
+    for family in about_g(first.reference) if scaled else families(first, x):
+        if (scaled and family.name not in SHARPER_THAN_A_FACTOR) or _is_said(family, all_calls):
             continue
-        if _is_said(family, all_calls) or not all(_fits(family, o, x) for o in wrong):
+        value = _prediction(family, first, x)
+        if value is None:
+            continue
+        predicted.append((family, value))
+        if not _equals(value, first, x) or not all(_fits(family, o, x) for o in others):
             continue
         if all(_fits(family, o, x) for o in right):
             all_calls.append(family)
@@ -240,13 +247,25 @@ def _is_said(family: Family, said: list[Family]) -> bool:
     return any(family.name in (other.name, *SYNONYMS.get(other.name, ())) for other in said)
 
 
-def _fits(family: Family, o: Observation, x: str) -> bool:
+def _prediction(family: Family, o: Observation, x: str) -> np.ndarray | None:
     try:
-        predicted = np.asarray(family.predict(o, x))
-        if o.reference.elementwise and o.got[x].shape != predicted.shape == o.out.shape:
-            return close(np.broadcast_to(o.got[x], predicted.shape), predicted)  # it may have lost its g, and so its shape
-        return close(o.got[x], predicted)
+        return np.asarray(family.predict(o, x))
     except Exception:  # a mutated formula may raise anything; then it is not this one
+        return None
+
+
+def _fits(family: Family, o: Observation, x: str) -> bool:
+    value = _prediction(family, o, x)
+    return value is not None and _equals(value, o, x)
+
+
+def _equals(value: np.ndarray, o: Observation, x: str) -> bool:
+    got = o.got[x]
+    try:
+        if o.reference.elementwise and got.shape != value.shape == o.out.shape:
+            got = np.broadcast_to(got, value.shape)  # it may have lost its g, and so its shape
+        return close(got, value)
+    except Exception:  # not numbers
         return False
 
 
@@ -263,20 +282,20 @@ MULTIPLES = {2: "2 times too large", 0.5: "half as large", -1: "the wrong sign",
 
 def _two_slips(wrong: list[Observation], x: str) -> Mistake | None:
     """A slip of the pen, and a wrong factor besides."""
-    for family in families(wrong[0], x, calls=False):
+    for family, value in wrong[0].memo["predicted", x]:
         if not family.exact:  # a slip in one decomposition, and another besides: who would believe that?
             continue
-        first = _ratio(family, wrong[0], x)
+        first = _ratio(value, wrong[0], x)
         words = next((words for c, words in MULTIPLES.items() if first and np.isclose(first, c, rtol=1e-9)), None)
-        if words and all(np.isclose(_ratio(family, o, x), first, rtol=1e-9) for o in wrong[1:]):
+        if words and all(np.isclose(_ratio(_prediction(family, o, x), o, x), first, rtol=1e-9) for o in wrong[1:]):
             return Mistake(family.name, f"{family.text.format(x=x)}; besides, it is {words}")
     return None
 
 
-def _ratio(family: Family, o: Observation, x: str) -> float:
-    """How many times its prediction the gradient is; 0 if it is no multiple of it."""
+def _ratio(value: np.ndarray | None, o: Observation, x: str) -> float:
+    """How many times a prediction the gradient is; 0 if it is no multiple of it."""
     try:
-        predicted = np.asarray(family.predict(o, x), float)
+        predicted = np.asarray(value, float)
         ratio = float(np.vdot(predicted, o.got[x]) / np.vdot(predicted, predicted)) if predicted.any() else 0.0
         return ratio if ratio and close(o.got[x], ratio * predicted) else 0.0
     except Exception:  # then it is not this one

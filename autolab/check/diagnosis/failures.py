@@ -179,7 +179,7 @@ def _same_error(failed: Sequence[CaseRun], inputs: Sequence[str]) -> tuple[str, 
     found: list[tuple[str, Family]] = []
     for x in inputs:
         first = calls[0][0]
-        for _, family in zip(range(MOST_TRIED), families(first, x), strict=False):
+        for _, family in zip(range(MOST_TRIED), families(first, x, calls=False), strict=False):
             if all(_error(family, o, x) == words for o, words in calls):
                 if any(f.name == family.name and y == x for y, f in found):
                     continue

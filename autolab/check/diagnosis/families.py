@@ -20,6 +20,7 @@ from .axes import other_axes
 from .early_sums import early_sums
 from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .family import Family
+from .jacobian import right_row
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
 from .scaling import POWERS, axes_in_words
@@ -34,8 +35,8 @@ from .turns import other_turns
 def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]:
     """Everything that may have gone wrong in the rule for `x`, the simplest explanation first.
 
-    `first`: an observation of it; the steps of the operation are looked up there. `calls`: also what may go wrong in a call of the
-    right rule, of which only what explains `first` is given.
+    `first`: an observation of it; the steps of the operation are looked up there. `calls`: also other settings and what may go
+    wrong in a call of the right rule, of which only what explains `first` is given.
     """
     reference = first.reference
     yield from about_g(reference)
@@ -49,7 +50,8 @@ def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]
             vague.append(family)
         else:
             yield family
-    yield from other_settings(first, x)
+    if calls:
+        yield from other_settings(first, x)
     if reference.function:  # nothing is known of it but its steps
         yield from _about_chains(first, x)
     yield from _about_result(reference)
@@ -202,7 +204,7 @@ def _added_up(o: Observation, x: str, name: str) -> np.ndarray:
 
 def _diagonal_only(o: Observation, x: str) -> np.ndarray:
     n = _only(o.out.shape == o.want[x].shape and o.out.size <= 64, o.out.size)
-    diagonal = [o.reference.gradient(x, unit.reshape(o.out.shape), o.names).flat[i] for i, unit in enumerate(np.eye(n))]
+    diagonal = [right_row(o, x, i).flat[i] for i in range(n)]
     return o.g * np.reshape(diagonal, o.out.shape)
 
 

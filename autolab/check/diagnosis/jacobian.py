@@ -6,7 +6,7 @@ row: an incoming gradient that is 1 for one result and 0 for the others gives on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -66,15 +66,41 @@ def _row_by_row(o: Observation, x: str) -> Jacobians | None:
     n, shape = o.out.size, o.want[x].shape
     if o.ask is None or not 0 < n <= LARGEST:
         return None
-    units = [unit.reshape(o.out.shape) for unit in np.eye(n)]
-    if "rows" not in o.memo:  # of all inputs
-        o.memo["rows"] = o.ask(units)
-    rows = o.memo["rows"]
-    if rows is None or any(row[x] is None or row[x].shape != shape for row in rows):
+    rows = rows_of(o, x, range(n))
+    if rows is None:
         return None
-    yours = np.stack([np.asarray(row[x], float).ravel() for row in rows])
-    right = np.stack([o.reference.gradient(x, unit, o.names).ravel() for unit in units])
+    yours, right = (np.stack([row.ravel() for row in side]) for side in rows)
     return Jacobians(x, yours, right, o.out.shape, shape)
+
+
+def rows_of(o: Observation, x: str, places: Iterable[int]) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
+    """The learner's gradients and the right ones where g is 1 at one place and 0 elsewhere; None if they have another shape.
+
+    Each costs a call, of which the answers for all inputs are kept.
+    """
+    places = list(places)
+    known = o.memo.setdefault("rows", {})
+    if missing := [k for k in places if k not in known]:
+        answers = o.ask([unit(o, k) for k in missing]) if o.ask else None
+        known |= zip(missing, answers or [None] * len(missing), strict=True)
+    answers = [known[k] for k in places]
+    if any(a is None or a[x] is None or a[x].shape != o.want[x].shape for a in answers):
+        return None
+    return [np.asarray(a[x], float) for a in answers], [right_row(o, x, k) for k in places]
+
+
+def right_row(o: Observation, x: str, k: int) -> np.ndarray:
+    """The right gradient where g is 1 at place k and 0 elsewhere."""
+    if ("right row", x, k) not in o.memo:
+        o.memo["right row", x, k] = o.reference.gradient(x, unit(o, k), o.names)
+    return o.memo["right row", x, k]
+
+
+def unit(o: Observation, k: int) -> np.ndarray:
+    """An incoming gradient that is 1 at place k, counted through all axes, and 0 elsewhere."""
+    g = np.zeros(o.out.shape)
+    g.flat[k] = 1
+    return g
 
 
 def is_linear(o: Observation, pair: Jacobians) -> bool:

@@ -81,7 +81,7 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
 
 def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression]]:
     """The tree with one thing wrong: changed, handed on and changed back, since a copy would cost ten times as much."""
-    sized = _asked_for_shape(tree)
+    sized, reductions = _asked_for_shape(tree), _reductions(tree)
     for parent, field, place, node in list(_spots(tree)):
         for family, text, new in _edits(node, names):
             if family == "variable" and isinstance(new, ast.Name) and new.id == "g":
@@ -92,7 +92,7 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                     text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
             if family == "variable" and isinstance(new, ast.Name) and isinstance(node, ast.Name) and id(node) in sized:
                 family, text = "number", f"the right one with the size of {value_in_words(new.id)} where that of {belongs(node.id)}"
-            if family == "number" and _is_axis(parent, field, tree):
+            if family == "number" and _is_axis(parent, field, reductions):
                 family, text = "axis", "what belongs to another axis"
             elif family == "number" and isinstance(parent, ast.Call) and _called(parent) in EXCHANGES:
                 family, text = "permutation", "moved back along other axes than those that forward exchanged"
@@ -175,11 +175,11 @@ def _is_method(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") != "np"
 
 
-def _is_axis(parent: ast.AST, field: str, tree: ast.Expression) -> bool:
-    """Is this number the axis of a reduction, with or without its minus?"""
+def _is_axis(parent: ast.AST, field: str, reductions: list[ast.Call]) -> bool:
+    """Is this number the axis of one of these reductions, with or without its minus?"""
     if isinstance(parent, ast.UnaryOp):
-        return any(parent in call.args for call in _reductions(tree))
-    return (parent in _reductions(tree) and field == "args") or (isinstance(parent, ast.keyword) and parent.arg in ("axis", "dim"))
+        return any(parent in call.args for call in reductions)
+    return (parent in reductions and field == "args") or (isinstance(parent, ast.keyword) and parent.arg in ("axis", "dim"))
 
 
 def _key(code: CodeType) -> tuple:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..run.observation import Observation, close, error_of
+from ..run.observation import Observation, all_differ, close, error_of
 from .diagnosis import Mistake
 from .jacobian import is_linear, jacobians, recognise, ties
 from .scaling import axes_in_words, reduction
@@ -72,7 +72,7 @@ def find_tie(wrong: Observations, x: str) -> Mistake | None:
     """Something else than equal shares, where several entries are the largest."""
     for o in wrong:
         values = np.asarray(o.names[x])
-        if o.reference.elementwise or len(np.unique(values)) == values.size:
+        if o.reference.elementwise or all_differ(values):
             return None
     found = [ties(o, pair) for o in _distinct(wrong) if (pair := jacobians(o, x)) and is_linear(o, pair)]
     return found[0] if found and all(f == found[0] for f in found) else None
@@ -139,12 +139,14 @@ def _distinct(wrong: Observations) -> Observations:
 
 
 MOST_JACOBIANS = 3  # each takes a call of the learner's rule for every result
+MOST_ROWS = 128  # of all of them; two are looked at in any case
 
 
 def _telling(calls: Observations) -> Observations:
     """A few calls: for each setting the smallest, then others."""
     first = {repr(o.settings): o for o in reversed(calls)}
-    return sorted(calls, key=lambda o: first[repr(o.settings)] is not o)[:MOST_JACOBIANS]
+    few = sorted(calls, key=lambda o: first[repr(o.settings)] is not o)[:MOST_JACOBIANS]
+    return few if sum(o.out.size for o in few) <= MOST_ROWS else few[:2]
 
 
 def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:

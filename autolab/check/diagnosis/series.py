@@ -42,7 +42,7 @@ def _polynomial(at: np.ndarray, slope: np.ndarray) -> np.ndarray | None:
     """Its coefficients, if some polynomial goes through all points; with fewer coefficients than there are points."""
     if not np.all(np.isfinite(slope)):
         return None
-    several = len(np.unique(at))
+    several = len(set(np.ravel(at).tolist()))
     for degree in range(2, min(HIGHEST, several - 4) + 1):
         if (found := _coefficients(at, slope, degree)) is not None:
             return found

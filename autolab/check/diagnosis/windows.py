@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import Observation, all_differ, close
 from .diagnosis import Mistake
+from .jacobian import rows_of
 
 MOST_PLACES = 12  # along each axis of the result; each costs a call of the rule
 
@@ -107,9 +108,9 @@ def _compare(o: Observation, x: str) -> Mistake | None:
 
 def _rows(o: Observation, x: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """For some results, the derivatives that the rule gives and the right ones: the places (rows, axes), and twice (rows, *shape of x)."""
-    if ("rows", x) not in o.memo:
-        o.memo["rows", x] = _asked(o, x)
-    return o.memo["rows", x]
+    if ("lines", x) not in o.memo:
+        o.memo["lines", x] = _asked(o, x)
+    return o.memo["lines", x]
 
 
 def _asked(o: Observation, x: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -118,14 +119,12 @@ def _asked(o: Observation, x: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] 
         return None
     middle = [n // 2 for n in shape]
     lines = ([*middle[:axis], k, *middle[axis + 1 :]] for axis, n in enumerate(shape) for k in range(min(n, MOST_PLACES)))
-    places = np.unique(np.array(list(lines)), axis=0)
-    units = np.zeros((len(places), *shape))
-    units[(np.arange(len(places)), *places.T)] = 1
-    answers = o.ask([*units, np.zeros(shape)])
-    if answers is None or any(a[x] is None or a[x].shape != o.want[x].shape for a in answers) or answers.pop()[x].any():
+    places = np.array(sorted(set(map(tuple, lines))))
+    of_zero = o.ask([np.zeros(shape)])
+    if of_zero is None or of_zero[0][x] is None or of_zero[0][x].any():
         return None
-    right = np.stack([o.reference.gradient(x, unit, o.names) for unit in units])
-    return places, np.stack([np.asarray(a[x], float) for a in answers]), right
+    rows = rows_of(o, x, np.ravel_multi_index(tuple(places.T), shape).tolist())
+    return (places, np.stack(rows[0]), np.stack(rows[1])) if rows else None
 
 
 def _other_windows(o: Observation, x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
@@ -175,7 +174,7 @@ def _touched(hit: np.ndarray, place: np.ndarray, axis: int) -> np.ndarray:
     """For each place along an axis of the result, which places along an axis of the input it depends on."""
     others = tuple(k + 1 for k in range(hit.ndim - 1) if k != axis)
     found = np.asarray(hit.any(axis=others))
-    return np.stack([found[place == p].any(axis=0) for p in np.unique(place)])
+    return np.stack([found[place == p].any(axis=0) for p in sorted(set(place.tolist()))])
 
 
 def _windows(touched: np.ndarray) -> Windows | None:
@@ -184,9 +183,9 @@ def _windows(touched: np.ndarray) -> Windows | None:
     p, q = np.indices(touched.shape)
     best: Windows | None = None
     for step in range(1, length + 1):
-        reach = np.unique(np.asarray(q - step * p)[touched])
+        reach = sorted(set(np.asarray(q - step * p)[touched].tolist()))
         if (
-            reach.size
+            reach
             and len(set(np.diff(reach))) < 2
             and np.array_equal(np.isin(q - step * p, reach), touched)
             and (best is None or len(reach) < len(best.reach))
@@ -229,7 +228,7 @@ def _other_sources(o: Observation, x: str, places: np.ndarray, yours: np.ndarray
     """Of a product: each derivative is an entry of another input. Which one, as a rule for its index."""
     for y in o.reference.inputs:
         value = np.asarray(o.names[y])
-        if y == x or value.dtype.kind != "f" or not value.ndim or len(np.unique(value)) < value.size or value.size < 3:
+        if y == x or value.dtype.kind != "f" or not value.ndim or not all_differ(value) or value.size < 3:
             continue
         ours, theirs = (_index_rule(a, places, value) for a in (right, yours))
         if ours is None or theirs is None or np.array_equal(ours, theirs):

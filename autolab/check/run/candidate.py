@@ -1,6 +1,6 @@
 """How a learner's rule is called: arrays go in, arrays come out, and nothing else crosses.
 
-The verdict is made from an `Answer` alone, so whoever calls the rule may sit in another process: write a class with the
+The verdict is made from an `Answer` alone, so the rule may run in another process: write a class with the
 same `call` and hand it to `judge`.
 """
 

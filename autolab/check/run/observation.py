@@ -61,12 +61,17 @@ def close(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(lost.any()) and close(a[~lost], b[~lost])
 
 
+def all_differ(a: np.ndarray) -> bool:
+    """Are no two entries equal? (`np.unique` loads NumPy's masked arrays, which take longer than a check.)"""
+    return len(set(np.ravel(a).tolist())) == np.size(a)
+
+
 def observe(
     reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence | None,
-    settings: Mapping[str, Any] | None = None, ask: Callable | None = None,
+    settings: Mapping[str, Any] | None = None, ask: Callable | None = None, want: dict[str, np.ndarray] | None = None,
 ) -> Observation:  # fmt: skip
-    """Put one backward call beside the right answer; `got` is None for a call that raised."""
-    want = {x: reference.gradient(x, g, names) for x in reference.differentiable()}
+    """Put one backward call beside the right answer, `want` if it is known; `got` is None for a call that raised."""
+    want = want or {x: reference.gradient(x, g, names) for x in reference.differentiable()}
     received = dict.fromkeys(reference.inputs) if got is None else dict(zip(reference.inputs, got, strict=False))
     return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,13 +60,17 @@ class Reference:
     rules: Mapping[str, tuple[Callable, Sequence[str]]]  # for each input its rule, and the names that the rule asks for
     inputs: tuple[str, ...]
     elementwise: bool = False
-    formulas: Mapping[str, str] = field(default_factory=dict)  # the rules as text, where they are rows
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Sequence[str] = ()
     row: Any = None  # the row of the table, which runs on tensors too
     function: Callable | None = None  # the operation as a function on tensors, if it was given as one
     backward: Callable | None = None  # the right rule as one function for all inputs, if it was given as one
     precision: float = 1e-12  # relative: to how many digits its gradients are right
+
+    @functools.cached_property
+    def formulas(self) -> Mapping[str, str]:
+        """The rules as text, where they are rows."""
+        return {} if self.row is None else {x: self.row.formula(x) for x in self.rules}
 
     @classmethod
     def of(cls, reference: Any, arrays: Sequence[np.ndarray] = ()) -> Reference:
@@ -92,7 +97,6 @@ class Reference:
             {x: (rule.function, rule.needs) for x, rule in reference.rules.items()},
             inputs=reference.inputs,
             elementwise=reference.kind == "elementwise",
-            formulas={x: reference.formula(x) for x in reference.rules},
             defaults=defaults(reference.forward),
             settings=reference.settings,
             row=reference,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +14,22 @@ from .reference import Reference
 
 
 class CaseRun:
-    """One case, the answer to it, and the right answer."""
+    """One case, the answer to it, and the right answer; of the case `before`, if its inputs are the same, what is right is known."""
 
-    def __init__(self, case: Case, answer: Answer, reference: Reference, candidate: Candidate):
+    def __init__(self, case: Case, answer: Answer, reference: Reference, candidate: Candidate, before: CaseRun | None = None):
         self.case, self.answer = case, answer
         self.where = case.describe(reference.inputs)
-        self.names = reference.environment(case.inputs, case.settings)
+        same_inputs = before is not None and before.case.inputs is case.inputs and before.case.settings is case.settings
+        self.names: dict[str, Any] = before.names if before and same_inputs else reference.environment(case.inputs, case.settings)
         calls = zip(case.upstream, answer.gradients, strict=False)
         ask = asking(candidate, reference, case.inputs, case.settings)
-        self.seen = [observe(reference, self.names, g, gradients, case.settings, ask) for g, gradients in calls]
+        # by the id of g, which an observation keeps alive
+        self.known: dict[int, Observation] = before.known if before and same_inputs else {}
+        self.seen: list[Observation] = []
+        for g, gradients in calls:
+            first = self.known.get(id(g))
+            self.seen.append(observe(reference, self.names, g, gradients, case.settings, ask, first.want if first else None))
+            self.known.setdefault(id(g), self.seen[-1])
         self.failure = None if self.seen else observe(reference, self.names, case.upstream[0], None)
 
     @property

@@ -1,4 +1,4 @@
-"""What has changed since a class was graded: tests and points, and the version of autolab."""
+"""What has changed since a class was graded: tests, points and rubrics, and the version of autolab."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from pathlib import Path
 
 import nbformat
 
+from autolab.course.notebook import from_markdown
+from autolab.course.release import form_of_source
 from autolab.version import __version__
 
 from .submission import Form, FormCell
 
 
-def form_digest(form: Form) -> str:
-    """Tells whether two gradings ask the same: locked cells, points and the version that judges."""
+def form_digest(form: Form, rubric: Iterable[tuple[str, str]] = ()) -> str:
+    """Tells whether two gradings ask the same: locked cells, points, rubrics and the version that judges."""
     asked = [(c.name, c.source if c.locked else "", c.grade, c.solution, c.task, c.points) for c in form]
-    return hashlib.sha256(repr((__version__, asked)).encode()).hexdigest()[:16]
+    marked = sorted(rubric)
+    return hashlib.sha256(repr((__version__, asked, *marked)).encode()).hexdigest()[:16]
 
 
 def unreleased(root: Path, assignment: str, forms: Mapping[str, Iterable[FormCell]]) -> list[str]:
     """What was edited and does not reach the grading yet, a sentence each with the command that brings it there."""
-    from autolab.course.notebook import from_markdown
-
-    from .selftest import form_of_source
-
     said = []
     for name, form in forms.items():
         source, text = root / "source" / assignment / f"{name}.ipynb", root / "text" / assignment / f"{name}.md"

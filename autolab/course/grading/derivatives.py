@@ -23,6 +23,11 @@ import autolab
 import autolab.fast
 import autolab.rules
 from autolab import formula
+from autolab.engine import backward, node
+from autolab.engine.op import CODEGEN
+from autolab.engine.tensor import TABLE
+from autolab.fast import backward as quick
+from autolab.transforms import dual
 
 HERE = Path(autolab.__file__).parent
 # Where formulas can be read, and other libraries that differentiate.
@@ -43,12 +48,7 @@ def hidden_folders() -> list[str]:
 
 def forget() -> None:
     """Empty every backward formula of this process, what runs them, and what names them. Values are computed as before."""
-    from autolab.check import SPECS
-    from autolab.engine import backward, node
-    from autolab.engine.op import CODEGEN
-    from autolab.engine.tensor import TABLE
-    from autolab.fast import backward as quick
-    from autolab.transforms import dual
+    from autolab.check import SPECS  # slow to load, and only this process needs it
 
     for package in (autolab.rules, autolab.fast):  # what is loaded when it is first used would not be found any more
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):

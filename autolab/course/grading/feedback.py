@@ -81,7 +81,8 @@ def page(notebook: NotebookNode, marks: Marks, titles: Mapping[str, str]) -> str
         points = _points([m for _, m in graded])
         shown = [(c, _cell(c, marks, next(room) < LONG)) for c in section.cells]
         body = "\n".join(_fold_question(shown)) if graded else "\n".join(text for _, text in shown)
-        said = f": {points}" if graded else ""
+        answered = any(c.metadata.get("nbgrader", {}).get("solution") for c in section.cells)
+        said = f": {points}" if graded else ": no points" if answered else ""
         # a browser opens what is folded around the place that a link leads to
         folded.append(f"<details><summary>{html.escape(section.title)}{said}</summary><div id='part-{number}'>{body}</div></details>")
         if graded:

@@ -21,7 +21,7 @@ from autolab.version import __version__
 
 from . import protocol
 from .files import FilePolicy
-from .handlers import INSTALLS, LINE
+from .handlers import INSTALLS, LINE, without_points
 from .judge import CellOutcome, Judge
 from .offline.pip import OFFLINE
 from .paths import hide_paths
@@ -31,6 +31,8 @@ from .submission import LONGEST_CELL
 
 SHOWN = 400_000  # characters of all outputs of one notebook
 CODE = 1_000_000  # characters of all cells of one notebook that are run
+UNPAID = re.compile(r"""check\(\s*(['"])(\w+)\1\s*,\s*([A-Za-z_]\w*)\s*\)""")  # all that stands in the cell of a challenge
+CHALLENGES = 20  # of one notebook are judged
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
 # Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
 SUSPICIOUS = {
@@ -91,7 +93,7 @@ class NotebookGrader:
         self.kinds: dict[str, str] = {}
         self.replay: list[CellRun] = []  # the cells that ran and did not end the process
         self.exercise, self.tested = 0, False
-        self.until, self.room, self.code = math.inf, SHOWN, CODE
+        self.until, self.room, self.code, self.challenges = math.inf, SHOWN, CODE, 0
         self.second = SecondOpinion(sandbox, self.files, lambda: self.replay)
 
     def grade(self, notebook: NotebookNode) -> NotebookResult:
@@ -113,7 +115,8 @@ class NotebookGrader:
                     continue
                 if facts.get("locked") and not facts.get("solution"):
                     judge.run(cell.source, f"<{facts.get('grade_id', 'setup')}>")
-                self._student(cell, f"cell {number + 1}", result)
+                if not self._challenge(judge, cell):
+                    self._student(cell, f"cell {number + 1}", result)
             for cell in notebook.cells:
                 hide_paths(cell)
         finally:
@@ -230,6 +233,21 @@ class NotebookGrader:
             self._close()
             cell.outputs = [_error("Stopped", f"This cell was stopped: {error}. The cells after it run without it.")]
             result.notes.append(f"{in_words(cell)} was stopped: {error}. {self._advice(error)}")
+
+    def _challenge(self, judge: Judge, cell: NotebookNode) -> bool:
+        """Show what a check without points says, which is judged outside as any other; False where there is nothing to judge."""
+        call = UNPAID.fullmatch(cell.source.strip())
+        if not call or cell.metadata.get("nbgrader") or self.challenges >= CHALLENGES:
+            return False
+        self.challenges += 1
+        try:
+            report = judge.unpaid(call[2], call[3])
+        except (LookupError, TypeError, ValueError, RemoteError, protocol.Broken):
+            return False  # the cell runs as any other, and shows its error
+        if report is not None:
+            cell.execution_count, text = 1, without_points(report)
+            cell.outputs = self._fit_outputs([new_output("execute_result", {"text/plain": text}, execution_count=1)])
+        return report is not None
 
     def _advice(self, error: protocol.Broken) -> str:
         """What a student whose cell was stopped can do."""

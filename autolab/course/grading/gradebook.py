@@ -17,7 +17,9 @@ from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, Student, Submi
 from sqlalchemy import select, text, update
 from sqlalchemy.dialects.sqlite import insert
 
-from .class_list import StudentLine, class_list
+from autolab.course.roster import Person
+
+from .class_list import StudentLine, cell_names, class_list
 from .marks import Penalty, refresh_lateness
 from .submission import FormCell, form_of
 from .worker import JobResult
@@ -31,11 +33,6 @@ RECORD = """
 INSERT INTO autolab_grading VALUES (:assignment, :notebook, :student, :digest, :seed, :report, 1)
 ON CONFLICT (assignment, notebook, student) DO UPDATE SET digest = :digest, seed = :seed, report = :report, times = times + 1
 """
-REGRADE_TABLE = """
-CREATE TABLE IF NOT EXISTS autolab_regrade (
-    assignment TEXT NOT NULL, notebook TEXT NOT NULL, student TEXT NOT NULL, seed INTEGER, PRIMARY KEY (assignment, notebook, student))
-"""
-GRADED_AGAIN = "DELETE FROM autolab_regrade WHERE assignment = :assignment AND notebook = :notebook AND student = :student"
 GRADED = """
 SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a AND student IN (
     SELECT student_id FROM submitted_assignment JOIN assignment ON assignment.id = assignment_id WHERE assignment.name = :a)
@@ -59,7 +56,6 @@ class CourseGradebook:
         self.db = self.gradebook.db
         self.id, self.notebook_cells = "", dict[str, NotebookCells]()
         self.db.execute(text(TABLE))
-        self.db.execute(text(REGRADE_TABLE))
         self.db.commit()
 
     def __enter__(self) -> CourseGradebook:
@@ -86,8 +82,10 @@ class CourseGradebook:
             return set()
 
     def points(self) -> dict[str, float]:
-        """The points that each graded cell is worth, by its name."""
-        return {c.name: c.points for form in self.forms().values() for c in form if c.grade or c.task}
+        """The points that each graded cell is worth, by its name as `cell_names` has it."""
+        points = {(notebook, c.name): c.points for notebook, form in self.forms().items() for c in form if c.grade or c.task}
+        names = cell_names(points)
+        return {names[cell]: of for cell, of in points.items()}
 
     def totals(self) -> dict[str, float]:
         """The points of each student, with those given by hand, minus the penalty for being late."""
@@ -106,10 +104,10 @@ class CourseGradebook:
         """One line for each student: points, lateness, answers that wait for a person."""
         return class_list(self.db, self.assignment)
 
-    def people(self) -> dict[str, tuple[str, str]]:
-        """Name and number in the learning management system of each student, as far as nbgrader knows them."""
-        rows = self.db.query(Student.id, Student.last_name, Student.first_name, Student.lms_user_id)
-        return {student: (", ".join(filter(None, (last, first))), number or "") for student, last, first, number in rows}
+    def people(self) -> list[Person]:
+        """Everybody whom nbgrader knows, with what it knows: name, number in the learning management system, address."""
+        rows = self.db.query(Student.id, Student.last_name, Student.first_name, Student.lms_user_id, Student.email)
+        return [Person(one, ", ".join(filter(None, (last, first))), number or "", email or "") for one, last, first, number, email in rows]
 
     def digests(self) -> dict[tuple[str, str], tuple[str, int]]:
         """(student, notebook) -> (digest, seed) of everything that is graded, and that nbgrader was not told to forget."""
@@ -124,28 +122,8 @@ class CourseGradebook:
         return [{**json.loads(report), "times": times} for report, times in rows]
 
     def forms_graded_with(self) -> dict[tuple[str, str], str]:
-        """(student, notebook) -> the digest of the tests and the version that it was graded with."""
+        """(student, notebook) -> the digest of the tests, rubrics and version that it was graded with."""
         return {(r["student"], r["notebook"]): r.get("form", "") for r in self.reports()}
-
-    # A regrade writes down what it has to do. What is graded is taken from the list in the same transaction.
-
-    def begin_regrade(self, places: Iterable[tuple[str, str]], seed: int | None) -> None:
-        """Note what a regrade has to do, with this seed or each with its own."""
-        self.db.execute(text("DELETE FROM autolab_regrade WHERE assignment = :a"), {"a": self.assignment})
-        rows = [{"a": self.assignment, "n": notebook, "s": student, "seed": seed} for student, notebook in places]
-        if rows:
-            self.db.execute(text("INSERT INTO autolab_regrade VALUES (:a, :n, :s, :seed)"), rows)
-        self.db.commit()
-
-    def end_regrade(self) -> None:
-        """Nothing is left of it: who is still on the list has handed in nothing any more."""
-        self.db.execute(text("DELETE FROM autolab_regrade WHERE assignment = :a"), {"a": self.assignment})
-        self.db.commit()
-
-    def left_to_regrade(self) -> dict[tuple[str, str], int | None]:
-        """(student, notebook) -> the seed, or None for its own, of what an interrupted regrade has left."""
-        rows = self.db.execute(text("SELECT student, notebook, seed FROM autolab_regrade WHERE assignment = :a"), {"a": self.assignment})
-        return {(student, notebook): seed for student, notebook, seed in rows}
 
     def refresh_lateness(self, timestamps: dict[str, str | None], penalty: Penalty | None) -> list[str]:
         """Bring times and penalties up to date with due dates, extensions and points; the students for whom one changed."""
@@ -170,7 +148,6 @@ class CourseGradebook:
                 refresh_lateness(self.db, self.assignment, {}, penalty, {d.student for d in batch})
             rows = [{k: getattr(d, k) for k in ("assignment", "notebook", "student", "digest", "seed")} for d in batch]
             self.db.execute(text(RECORD), [{**row, "report": json.dumps(d.to_dict())} for row, d in zip(rows, batch, strict=True)])
-            self.db.execute(text(GRADED_AGAIN), rows)
             before_commit()
             self.db.commit()
         except BaseException:

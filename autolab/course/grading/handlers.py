@@ -15,6 +15,7 @@ import socket
 import sys
 import traceback
 import warnings
+from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -59,14 +60,17 @@ def warm() -> None:
     check("mul", Product)  # wrong, so that the diagnosis is loaded, too
     for spec in SPECS.values():
         with contextlib.suppress(LookupError):
-            Reference.of(spec)  # reads the formulas from their source
+            _ = Reference.of(spec).formulas  # read from their source
     write_shortcuts()
     forget_what_is_expected()
 
 
 def prepare(shell: Any) -> None:
     """Make IPython's shell fit for sessions."""
+    from autolab.check import Report
+
     shell.display_formatter.active_types = list(SHOWN)
+    shell.display_formatter.formatters["text/plain"].for_type(Report, lambda report, p, _: p.text(without_points(report)))
     transform = shell.transform_cell
     shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
     waits = shell.should_run_async  # it compiles a cell to find an await
@@ -76,6 +80,14 @@ def prepare(shell: Any) -> None:
     for name in ("pip", "conda", "mamba"):
         shell.register_magic_function(lambda line: print(OFFLINE), "line", name)
     shell.register_magic_function(lambda line: None, "line", "matplotlib")  # pictures are drawn and not shown, with or without it
+
+
+def without_points(report: Any) -> str:
+    """The text of a report on an answer that counts no points: how many of its properties are right, and which are not."""
+    judged = [v for v in report.verdicts if v.max_points]
+    head = f"{report.exercise} (no points): {sum(v.passed is True for v in judged)} of {len(judged)} properties are right"
+    bare = replace(report, verdicts=tuple(replace(v, points=0.0, max_points=0.0) for v in report.verdicts))
+    return "\n".join([head, *str(bare).splitlines()[1:]])
 
 
 def write_shortcuts() -> None:

@@ -16,19 +16,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.check import SPECS, Reference, Report, judge
+import autolab.check
+from autolab.check import BEHAVIOURS, SPECS, Reference, Report, judge
 from autolab.check.api import check as verdict
 from autolab.check.api.check import reference_of, require
+from autolab.check.api.judge_behaviour import judge_behaviour
 from autolab.check.run.cases import Case, cases
 from autolab.check.run.spec import Spec
 from autolab.check.run.specs import spec_for
 
 from . import protocol
 from .proxies import Proxy, SandboxCandidate, SandboxPlayer, function_class, name_of
+from .same_spec import known_spec
 from .sandbox import RemoteError
 from .second_opinion import SecondOpinion
 
 TEXT = 20_000
+UNPAID = -1  # the seed of checks without points
+KINDS: dict[str, Callable[..., Any]] = {"function class": function_class, "callable": Proxy, "value": Proxy}
 
 
 @dataclass
@@ -92,21 +97,29 @@ class Judge:
         seed, name = check_seed(seed, self.seed), name_of(candidate)
         if name is None:
             report = CHECK(exercise, candidate, seed=seed, points=points, second_order=second_order)
-        elif isinstance(exercise, str) and exercise in (behaviours := _behaviours()):
-            from autolab.check.api.judge_behaviour import judge_behaviour
-
+        elif isinstance(exercise, str) and exercise in BEHAVIOURS:
             player = SandboxPlayer(exercise, name, self.ask)
-            report = judge_behaviour(behaviours[exercise], player, seed=seed, points=points)
+            report = judge_behaviour(BEHAVIOURS[exercise], player, seed=seed, points=points)
         else:
             report = self._judge_rule(exercise, second_order, name, seed, points)
         self.reports.append(report)
         return report
 
+    def unpaid(self, exercise: str, answer: str) -> Report | None:
+        """The verdict on an answer to a challenge, on numbers that no test with points draws; None if there is nothing of this name."""
+        kind = self.ask("kinds", [answer]).get(answer)
+        if kind not in KINDS:
+            return None
+        return self.check(exercise, KINDS[kind](answer, self.ask), seed=UNPAID)
+
     def _judge_rule(self, exercise: str | Spec, second: bool | None, name: Any, seed: int, points: float | None) -> Report:
         """The verdict on a rule. Most students of a class give the same numbers: what was judged once is not judged again."""
         spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
-        reference = _reference(spec)
         kept = spec if SPECS.get(spec.name) is spec else spec.name if spec == Spec(spec.name) else None
+        same = known_spec(spec) if kept is None else None
+        if same:
+            spec, kept = same.spec, same.spec
+        reference = same.reference if same else _reference(spec)
         spec = spec if second is None else replace(spec, second=second)
         candidate = SandboxCandidate(name, reference, self.ask)
         place = (kept if isinstance(kept, str) else id(kept), spec.second, seed, points, name, candidate.judges_forward)
@@ -153,16 +166,13 @@ class Judge:
         for name in wanted:
             self.names.pop(name, None)
             kind = kinds.get(name) if isinstance(kinds, dict) else None
-            if kind in ("function class", "callable", "value"):
-                make = function_class if kind == "function class" else Proxy
-                self.names[name] = make(name, self.ask)
+            if kind in KINDS:
+                self.names[name] = KINDS[kind](name, self.ask)
                 self.proxies.add(name)
 
     @contextlib.contextmanager
     def _checks(self) -> Iterator[None]:
         # This process is the judge's own; the tests import `check` from where everybody does.
-        import autolab.check
-
         autolab.check.check = verdict.check = self.check
         try:
             yield
@@ -205,12 +215,6 @@ def _reference(spec: Spec) -> Reference:
     if spec.name not in _REFERENCES:
         _REFERENCES[spec.name] = reference_of(spec)
     return _REFERENCES[spec.name]
-
-
-def _behaviours() -> dict[str, Any]:
-    import autolab.check
-
-    return getattr(autolab.check, "BEHAVIOURS", {})
 
 
 @lru_cache(512)  # every student's notebook has the same tests

@@ -55,7 +55,7 @@ def save_pages(root: Path, db: Any, assignment: str, students: Iterable[str] | N
         path = root / "feedback" / student / assignment / f"{notebook}.html"
         if not graded.is_file() or _is_current(path, graded, found):
             continue
-        write(path, feedback.page(_read(graded), found, titles(root, assignment, notebook)))
+        write(path, feedback.page(_read(graded), found, titles(root, assignment, notebook, student)))
         written += 1
     return written
 
@@ -81,10 +81,11 @@ def _read(path: Path) -> NotebookNode:
     return notebook
 
 
-def titles(root: Path, assignment: str, notebook: str) -> dict[str, str]:
-    """What the exercises of a notebook are called, from its source; nothing if that is not there."""
-    path = root / "source" / assignment / f"{notebook}.ipynb"
-    return _titles(path, path.stat().st_mtime_ns) if path.is_file() else {}
+def titles(root: Path, assignment: str, notebook: str, student: str) -> dict[str, str]:
+    """What the exercises of a notebook are called, from the student's own source or that of the class; nothing if neither is there."""
+    places = root / "variants" / assignment / "source" / student, root / "source" / assignment
+    path = next((p for place in places if (p := place / f"{notebook}.ipynb").is_file()), None)
+    return _titles(path, path.stat().st_mtime_ns) if path else {}
 
 
 @lru_cache(64)
@@ -108,4 +109,5 @@ class FeedbackPage(Exporter):
             refresh_lateness(gradebook.db, names["assignment"], {}, settings.penalty(course), [names["student"]])
             gradebook.db.commit()
             found = marks(gradebook.db, names["assignment"], [names["student"]])[names["student"], names["notebook"]]
-        return feedback.page(_read(Path(filename)), found, titles(course, names["assignment"], names["notebook"])), resources
+        called = titles(course, names["assignment"], names["notebook"], names["student"])
+        return feedback.page(_read(Path(filename)), found, called), resources

@@ -57,7 +57,7 @@ ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 
 
 def forget_keys(libc: Any) -> None:
-    """Leave the keyring of whoever grades: it is inherited, and one that is shared is a way to talk."""
+    """Leave the grader's keyring: it is inherited, and one that is shared is a way to talk."""
     if platform.machine() in MACHINES:
         libc.syscall(_number(KEYCTL, platform.machine()), 1, None, 0, 0, 0)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from autolab.autograd import Function
 from autolab.check import Answer, Fault, Reference
+from autolab.check.behaviour.scenes import Outcome
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
@@ -212,8 +213,6 @@ class SandboxPlayer:
 
     def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Any:
         """The numbers and words that a scene gave."""
-        from autolab.check.behaviour.scenes import Outcome
-
         if self.ended:
             return Outcome(None, Fault("call", "exception", self.ended))
         try:

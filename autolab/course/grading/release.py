@@ -11,6 +11,8 @@ from nbgrader import utils
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 
+from autolab.course.release import marker_problems
+
 FIXED = (
     "{assignment} is graded already, and nbgrader adds no cell to a graded assignment and takes none away: {what}. "
     "Nothing was changed; release/{assignment} is as it was. "
@@ -25,14 +27,19 @@ class ReleaseWriter(NotebookExporter):
 
     def __init__(self, **keywords: Any):
         super().__init__(**keywords)
+        sources = [Path(path) for several in getattr(self.parent, "assignments", {}).values() for path in several]
+        for path in sources:
+            if problems := marker_problems(nbformat.read(path, as_version=4)):
+                self._refuse(f"{path}, {problems[0]}. Nothing was released")
         course = getattr(self.parent, "coursedir", None)
         if course is None or getattr(self.parent, "no_database", False):
             return
-        paths = [Path(path) for several in self.parent.assignments.values() for path in several]
-        if what := changed_cells(course.db_url, course.assignment_id, paths, course.notebook_id == "*"):
-            message = FIXED.format(assignment=course.assignment_id, what="; ".join(what))
-            self.log.error("%s", message)
-            raise NbGraderException(message)
+        if what := changed_cells(course.db_url, course.assignment_id, sources, course.notebook_id == "*"):
+            self._refuse(FIXED.format(assignment=course.assignment_id, what="; ".join(what)))
+
+    def _refuse(self, message: str) -> None:
+        self.log.error("%s", message)
+        raise NbGraderException(message)
 
 
 def changed_cells(database: str, assignment: str, sources: list[Path], all_of_it: bool) -> list[str]:

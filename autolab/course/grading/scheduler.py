@@ -28,6 +28,7 @@ from .grade import fresh_seed
 from .gradebook import CourseGradebook
 from .pages import carry, save_graded, save_pages
 from .sandbox import Limits
+from .stage import Stage
 from .worker import Job, JobResult, grade, grade_batch
 
 BATCH, PATIENCE = 32, 2.0  # submissions, or seconds, until the gradebook is written
@@ -46,8 +47,8 @@ class GradingRun:
     stopped: list[str] = field(default_factory=list)
     lanes: int = 1
     efficiency: float = 0.0
-    resumed: int = 0  # of these, left over from a regrade that was interrupted
-    outdated: int = 0  # unchanged, but graded with other tests or points, or another version of autolab
+    resumed: int = 0  # graded again before the regrade was interrupted
+    outdated: int = 0  # unchanged, but graded with other tests, points or rubrics, or another version of autolab
     late_changed: list[str] = field(default_factory=list)  # students whose time or penalty is another than before
     pages: int = 0  # feedback pages that were written
 
@@ -55,9 +56,16 @@ class GradingRun:
 class GradingInterrupted(KeyboardInterrupt):
     """A run was interrupted. What it had graded is saved."""
 
-    def __init__(self, saved: int, of: int, regrade: int):
-        rest = f"; {regrade} of them still have the grade from before the regrade" if regrade else ""
-        super().__init__(f"interrupted: {saved} of {of} are graded and saved; the same command goes on with the other {of - saved}{rest}")
+    def __init__(self, saved: int, of: int, regrade: bool):
+        if regrade and saved == of:
+            rest = "again, and the same command puts these grades in place of the old ones"
+        elif regrade:
+            rest = f"again and kept; until the same command has graded the other {of - saved}, all have the grade from before the regrade"
+        elif saved < of:
+            rest = f"and saved; the same command goes on with the other {of - saved}"
+        else:
+            rest = "and saved; the same command writes the feedback pages that are missing"
+        super().__init__(f"interrupted: {saved} of {of} are graded {rest}")
         self.saved, self.of = saved, of
 
 
@@ -157,7 +165,8 @@ def grade_course(
         Draws the inputs of all checks; fresh if not given.
     regrade : bool
         Also grade what is graded, each with the seed that it was graded with (or with `seed`). What was changed since is
-        drawn other numbers: a first submission may have shown the old ones.
+        drawn other numbers: a first submission may have shown the old ones. The new grades replace the old ones when all are there;
+        a regrade that was interrupted goes on in the next run, with or without `regrade`.
 
     Returns
     -------
@@ -167,37 +176,45 @@ def grade_course(
     start, limits = time.monotonic(), limits or settings.limits(course.root)
     mode = mode or settings.box(course.root)
     backup(course.database)
+    stage = Stage(course.root, assignment)
+    if regrade:
+        stage.begin(seed)
+    if regrade := stage.in_use():
+        seed = stage.seed
     with CourseGradebook(course.database, assignment) as gradebook:
         forms, before, with_form = gradebook.forms(), gradebook.digests(), gradebook.forms_graded_with()
         run = GradingRun(seed=fresh_seed() if seed is None else seed)
-        left = {} if regrade else gradebook.left_to_regrade()
-        todo = []
+        todo, again = list[Place](), list[JobResult]()
         for job in course.jobs(assignment, forms, run.seed, limits, mode):
             place = Place(job.student, job.notebook)
-            if regrade or place in left or before.get(place, ("", 0))[0] != job.digest:
+            if regrade and (known := stage.result(job)):
+                again.append(known)
+            elif regrade or before.get(place, ("", 0))[0] != job.digest:
                 todo.append(place)
             else:
                 run.skipped += 1
-                run.outdated += with_form.get(place) != form_digest(forms[job.notebook])
-        run.resumed = sum(place in left for place in todo)
-        if regrade:
-            gradebook.begin_regrade([place for place in todo if place in before], seed)
+                run.outdated += with_form.get(place) != form_digest(job.form, job.rubric)
+        run.resumed = len(again)
 
         def load(place: Place) -> Job:
             """What lies there now: a class is not held in memory."""
             job = course.job(place.student, assignment, place.notebook, forms, run.seed, limits, mode)
             digest, old = before.get(place, ("", 0))
-            wanted = left.get(place) if seed is None else seed
-            if wanted is not None:
-                return replace(job, seed=wanted)
             # What is changed draws anew: its author may have seen the old numbers.
             return replace(job, seed=old) if seed is None and digest == job.digest else job
+
+        def save(batch: list[JobResult]) -> None:
+            if regrade:
+                stage.keep(batch)
+                again.extend(batch)
+            else:
+                run.pages += _save(course, gradebook, batch, timestamps)
 
         run.stopped += [
             f"{name} was not graded: a folder of this name cannot be in the gradebook" for name in course.unprintable_folders(assignment)
         ]
         timestamps = {student: course.timestamp(student, assignment) for student in course.students(assignment)}
-        batch, last, busy = [], time.monotonic(), 0.0
+        batch, last, busy = list[JobResult](), time.monotonic(), 0.0
         progress(0, len(todo), None)
         try:
             for done in _map(todo, load, jobs, scheduler, run):
@@ -206,18 +223,24 @@ def grade_course(
                 run.stopped += [f"{done.student}: {note.split('. ')[0]}" for note in done.notes if "was stopped" in note]
                 progress(run.graded, len(todo), done)
                 if len(batch) >= BATCH or time.monotonic() - last > PATIENCE:
-                    run.pages += _save(course, gradebook, batch, timestamps)
+                    save(batch)
                     batch, last = [], time.monotonic()
-            run.pages += _save(course, gradebook, batch, timestamps)
+            save(batch)
+            batch = []
+            if regrade:
+                stage.swap()
+                save_graded(course.root, again)
+                gradebook.write(again, timestamps, settings.penalty(course.root))
+                stage.drop()
+            run.late_changed = gradebook.refresh_lateness(timestamps, settings.penalty(course.root))
+            for student, when in timestamps.items():
+                carry(course.root, assignment, student, when)
+            run.pages += save_pages(course.root, gradebook.db, assignment)  # also what a person has marked since
+            gradebook.db.commit()
         except KeyboardInterrupt:
-            _save(course, gradebook, batch, timestamps)
-            raise GradingInterrupted(run.graded, len(todo), len(gradebook.left_to_regrade())) from None
-        run.late_changed = gradebook.refresh_lateness(timestamps, settings.penalty(course.root))
-        gradebook.end_regrade()
-        for student, when in timestamps.items():
-            carry(course.root, assignment, student, when)
-        run.pages += save_pages(course.root, gradebook.db, assignment)  # also what a person has marked since
-        gradebook.db.commit()
+            save(batch)
+            saved = run.graded + run.skipped + run.resumed
+            raise GradingInterrupted(saved, saved + len(todo) - run.graded, stage.in_use()) from None
     run.seconds = time.monotonic() - start
     run.efficiency = busy / run.seconds / run.lanes if run.seconds else 0.0
     return run

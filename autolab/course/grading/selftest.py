@@ -14,18 +14,16 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
-from nbgrader.preprocessors import ClearSolutions
 
 from autolab.check import SPECS, Reference, Spec, judge, prove
 from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.course.own_spec import defined, only_in_tests, shows
-from autolab.course.release import STUB, release_of
+from autolab.course.release import form_of_source, marker_problems, release_of
 from autolab.course.rubric import problems, rubrics
 from autolab.course.solutions import label_problems, wrong_answers
 from autolab.formula import functions_by_line
 
 from .sandbox import Limits
-from .submission import FormCell
 from .worker import Job, grade
 
 CALL = re.compile(r"""\bcheck\(\s*['"](\w+)['"]\s*,""")
@@ -47,17 +45,6 @@ class SelftestReport:
         return asdict(self)
 
 
-def form_of_source(source: NotebookNode) -> tuple[FormCell, ...]:
-    """What nbgrader's gradebook would know of a source notebook."""
-    cleared, _ = ClearSolutions(config=STUB).preprocess(copy.deepcopy(source), {})
-    return tuple(
-        FormCell(facts.grade_id, cell.cell_type, cell.source, utils.is_locked(cell), bool(facts.get("grade")),
-                 bool(facts.get("solution")), bool(facts.get("task")), float(facts.get("points", 0)),
-                 utils.compute_checksum(cell))
-        for cell in cleared.cells if (facts := cell.metadata.get("nbgrader"))
-    )  # fmt: skip
-
-
 def selftest(path: Path, mode: str | None = None) -> SelftestReport:
     """Grade a source notebook's solution, its blank release and the wrong answers kept for it, and judge mutants of its exercises.
 
@@ -67,6 +54,8 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
         source = nbformat.read(path, as_version=4)
     except Exception as error:
         raise ValueError(f"{path} is no notebook: {error}") from None
+    if wrong_markers := marker_problems(source):
+        return SelftestReport(str(path), problems=[f"{path}, {said}" for said in wrong_markers])
     report = SelftestReport(str(path), sum(c.points for c in form_of_source(source) if c.grade))
     judged, unpaid = with_checks_judged(source)
     form = form_of_source(judged)

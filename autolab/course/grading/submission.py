@@ -304,7 +304,7 @@ ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|\](?=[(:])|\\(?=href|require|style|class|
 def disarm(notebook: NotebookNode) -> None:
     """Take the effect from tags and links in Markdown, in place: they stay to be read, with an invisible character in them.
 
-    Formgrader sets a student's Markdown as HTML in the browser of whoever grades, where a script may do what they may.
+    Formgrader sets a student's Markdown as HTML in the grader's browser, where a script may do what the grader may.
     """
     for cell in notebook.cells:
         facts = cell.metadata.get("nbgrader", {})

@@ -45,7 +45,7 @@ class Job:
 
     @property
     def digest(self) -> str:
-        """Tells whether the same was graded before."""
+        """Tells whether the same was handed in before; `form_digest` tells whether it would be graded in the same way."""
         text = f"{self.text}{self.notes}".encode("utf-8", "surrogatepass")
         return hashlib.sha256(text + b"".join(name.encode() + hashlib.sha256(data).digest() for name, data in self.files)).hexdigest()[:32]
 
@@ -69,7 +69,7 @@ class JobResult:
     seconds: float = 0.0
     occupied: float = 0.0  # seconds of the process that graded it, with reading and writing
     box: str = ""
-    form: str = ""  # the tests and the version that it was graded with
+    form: str = ""  # the tests, rubrics and version that it was graded with
 
     def to_dict(self) -> dict[str, Any]:
         """What is kept in the gradebook: everything but the notebook."""
@@ -103,7 +103,7 @@ def _grade(job: Job, sandbox: Sandbox) -> JobResult:
     notes += graded.notes
     done = JobResult(job.student, job.assignment, job.notebook, job.digest, job.seed, seconds=graded.seconds, box=sandbox.mode)
     done.notes, done.suspicious, done.diagnoses = notes, [*job.odd, *raised, *graded.suspicious], graded.diagnoses
-    done.form = form_digest(job.form)
+    done.form = form_digest(job.form, job.rubric)
     for cell in notebook.cells:
         facts = cell.metadata.get("nbgrader")
         if not facts:

@@ -107,7 +107,7 @@ class Variant:
         else:
             lines.append(f"    {', '.join(f'{x}={LEFT_OUT}' for x in self.rules)},")
         helpers = f"\n\n\n{self.helpers.strip()}\n" if own else ""
-        more = f", {self.options}" if self.options else ""
+        more = "".join(f", {option}" for option in (self.options, "surrogate=True" if self.pretends else "") if option)
         return f"{head}{helpers}\n\nROW = Op(\n" + "\n".join(lines) + f'\n)\nSPEC = Spec("{self.name}", ROW{more})'
 
     def names_for_rules(self) -> list[str]:

@@ -17,6 +17,7 @@ from autolab.check.diagnosis.mutants import mutants
 from autolab.course.notebook import from_markdown
 from autolab.course.release import release_of
 from autolab.course.solutions import WRONG
+from autolab.utils.pin import course_version
 
 from .bank import Bank, Variant, read_bank
 from .draw import EVERYBODY, course_key, draw, read_record, record, recorded, write_record
@@ -83,7 +84,10 @@ def _write_class(course: Path, bank: Bank, original: str, target: Path, chosen: 
     assignment = target.parent.name
     text = with_variants(original, bank, chosen)
     source = course / "source" / assignment / f"{target.stem}.ipynb"
-    for path, content in ((target, text), (source, nbformat.writes(from_markdown(text, str(target))) + "\n")):
+    notebook = from_markdown(text, str(target))
+    if version := course_version(course):
+        notebook.metadata["autolab"] = {"version": version}
+    for path, content in ((target, text), (source, nbformat.writes(notebook) + "\n")):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, "utf-8")
     wrong = course / "wrong" / f"{problem_set}.md"
@@ -118,8 +122,10 @@ def _write_student(
 ) -> None:
     """The source that a student is graded by, and what they get."""
     source = from_markdown(with_variants(original, bank, chosen), f"variants/{assignment}/{student}")
+    version = course_version(folder.parents[1])
     source.metadata["autolab"] = {"assignment": assignment, "student": student,
-                                  "variants": {answer: variant.name for answer, variant in chosen.items()}}  # fmt: skip
+                                  "variants": {answer: variant.name for answer, variant in chosen.items()},
+                                  **({"version": version} if version else {})}  # fmt: skip
     for kind, notebook in (("release", release_of(source)), ("source", source)):
         path = folder / kind / student / f"{stem}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)

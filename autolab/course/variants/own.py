@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import nbformat
 
-from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.submission import FormCell
+from autolab.course.release import form_of_source
 
 from .draw import EVERYBODY, record
 
