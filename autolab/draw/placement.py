@@ -6,14 +6,14 @@ from functools import lru_cache
 
 from autolab.draw.collapse import CollapsedGroup, CollapsedView
 from autolab.draw.layout import LayoutBox, layout, ranks
+from autolab.draw.marks import CHAR, HEAD
 from autolab.trace.model import TraceNode
 
-CHAR = 7.3  # width of a character at 12 px in the widest of the fonts asked for
-SMALL = 6.7  # at 11 px
 ROOM = 15  # characters of a value or a gradient inside a box
+SIGN = 12  # characters of an operation's name where it has no sign
 NAME = 30  # characters of a name; a longer one is shortened in the picture and whole in its title
-HEIGHT = 64  # of a box with three lines; without a backward pass there is no gradient to write
-LOW = 47
+HEIGHT = 74  # of a box with three lines; without a backward pass there is no gradient to write
+LOW = 54
 WIDE = 1000  # a picture wider than this goes from top to bottom instead
 MARGIN = 14
 
@@ -36,8 +36,8 @@ class Placement:
     line: float  # height of a box with one edge
 
 
-def place(view: CollapsedView, direction: str, steps: bool) -> Placement:
-    """The Placement of a view; `steps` is whether gradients are written, too."""
+def place(view: CollapsedView, direction: str, steps: bool, extra: tuple[float, ...] = ()) -> Placement:
+    """The Placement of a view; `steps` is whether gradients are written, too. `extra`: how much taller than its words each box is."""
     if direction not in ("auto", "right", "down"):
         raise ValueError(f'direction is {direction!r}, expected "auto", "right" or "down"')
     index = {node.id: i for i, node in enumerate(view.nodes)}
@@ -46,15 +46,15 @@ def place(view: CollapsedView, direction: str, steps: bool) -> Placement:
     for _, target in edges:
         inputs[target] += 1
     names, counts = tuple(_width(node) for node in view.nodes), tuple(inputs)
-    line = HEIGHT if steps else LOW
+    line, extra = HEIGHT if steps else LOW, extra or (0.0,) * len(names)
     if direction != "down":
-        gap = 100 if steps else 56
+        gap = 110 if steps else 56
         # every layer is as deep as its widest box at least, so a long graph need not be laid out to be too wide
         if direction == "right" or _depth(len(index), edges) * (ROOM * CHAR + gap) <= WIDE + gap:
-            made = _run(names, counts, edges, True, gap, line)
+            made = _run(names, counts, edges, True, gap, line, extra)
             if direction == "right" or made.width <= WIDE:
                 return made
-    return _run(names, counts, edges, False, 62 if steps else 36, line)
+    return _run(names, counts, edges, False, 68 if steps else 36, line, extra)
 
 
 def _depth(count, edges):
@@ -62,13 +62,13 @@ def _depth(count, edges):
 
 
 @lru_cache(256)  # the groups of a large graph have few shapes: 5,000 nodes of a loop make 470 pictures of 120 layouts
-def _run(names, inputs, edges, right, gap, line):
-    port = 24 if right else 78
+def _run(names, inputs, edges, right, gap, line, extra):
+    port = 26 if right else 92
     if right:
-        sizes = [(w, max(line, k * port + 8)) for w, k in zip(names, inputs)]
+        sizes = [(w, max(line + more, k * port + 8)) for w, k, more in zip(names, inputs, extra)]
         boxes = [LayoutBox(w, h) for w, h in sizes]
     else:
-        sizes = [(max(w, k * port if k > 1 else 0), line) for w, k in zip(names, inputs)]
+        sizes = [(max(w, k * port if k > 1 else 0), line + more) for w, k, more in zip(names, inputs, extra)]
         boxes = [LayoutBox(h, w) for w, h in sizes]
     made = layout(boxes, edges, gap, port)
 
@@ -80,7 +80,7 @@ def _run(names, inputs, edges, right, gap, line):
     trunks = [(curve([turn(p) for p in points], right), users) for points, users in made.trunks]
     centres = [turn(c) for c in made.centres]
     dx, dy = (1, 0) if right else (0, 1)
-    stretch = 62 * dx + 30 * dy  # the last one of a line, which is straight: there the gradient is written
+    stretch = 76 * dx + 34 * dy  # the last one of a line, which is straight: there the gradient is written
     lines = []
     for (source, _), route in zip(edges, made.routes):
         start, (x, y) = map(turn, route)
@@ -119,15 +119,21 @@ def short(x: float) -> str:
 
 def _width(node):
     if node.kind == "leaf":
-        return max(ROOM * CHAR, len(truncate(node.label)) * 8.6) + 30
+        return max(ROOM * CHAR, len(truncate(node.label)) * HEAD) + 30
     if node.kind == "group":
-        return max(ROOM * CHAR, len(truncate(node.name)) * 8.6 + 20) + 26
-    return max(ROOM * CHAR, symbol_width(node) + len(truncate(node.name)) * SMALL) + 22
+        return max(ROOM * CHAR, len(truncate(node.name)) * HEAD + 20) + 26
+    return max(ROOM * CHAR, symbol_width(node) + len(truncate(node.name)) * CHAR) + 22
 
 
 def symbol_width(node: TraceNode | CollapsedGroup) -> float:
     """Pixels that the sign of an operation takes in its box."""
-    return len(node.symbol) * 8.6 + 7 if node.symbol else 0
+    sign = sign_of(node)
+    return len(sign) * HEAD + 7 if sign else 0
+
+
+def sign_of(node: TraceNode | CollapsedGroup) -> str:
+    """What stands first in the box of an operation: its sign, or how one calls it."""
+    return node.symbol or (getattr(node, "op", None) or "")[:SIGN]
 
 
 def truncate(text: str, room: int = NAME) -> str:

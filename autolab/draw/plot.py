@@ -1,8 +1,8 @@
-"""Curves, bars, number lines and matrices as SVG text, for the explorables. A picture is a list of parts, so that the parts
-that many frames share (axes, a curve) are sent once.
+"""Curves, bars, number lines and matrices as SVG text, for the explorables; with what marks.py, heat.py and touch.py draw.
 
-What differs in colour differs in dash or in shape too: the kinds "a", "b", "c" are solid, dashed and dotted lines with circles,
-squares and triangles; "grad" is a gradient, as in every other picture here.
+A picture is a list of parts, so that the parts that many frames share (axes, a curve) are sent once. What differs in colour
+differs in dash or in shape too: the kinds "a", "b", "c" are solid, dashed and dotted lines with circles, squares and triangles;
+"grad" is a gradient, as in every other picture here.
 """
 
 import math
@@ -12,20 +12,18 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
+from autolab.draw.heat import distribution, heat, scale_legend, scale_width
+from autolab.draw.marks import CHAR, HEAD, Pair, arrow, mark, rectangle, short, words
+from autolab.draw.touch import draggable, drop, flight, handle, hit, keyed, number_handle, pressable
+
+__all__ = [
+    "CHAR", "HEAD", "KINDS", "Axes", "arrow", "cells", "distribution", "draggable", "drop", "flight", "handle", "heat", "hit", "keyed",
+    "legend", "mark", "number_handle", "picture", "pressable", "rectangle", "regions", "scale_legend", "scale_width", "short", "span",
+    "ticks", "words",
+]  # fmt: skip
+
 KINDS = "a", "b", "c", "grad"
-CHAR = 7.3  # pixels that a letter takes
-Pair = tuple[float, float]
 Texts = Sequence[Sequence[str]]
-
-
-def short(x: float, digits: int = 4) -> str:
-    """A number for an axis or a cell: 0.5, -3, 1e-05, nan.
-
-    >>> short(0.5), short(-3.0), short(1e-5)
-    ('0.5', '-3', '1e-05')
-    """
-    x = float(x)
-    return str(int(x)) if x.is_integer() and abs(x) < 1e5 else f"{x:.{digits}g}"
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -58,41 +56,20 @@ def span(*values: ArrayLike, margin: float = 0.08) -> tuple[float, float]:
     return low - air, high + air
 
 
-def words(x: float, y: float, text: object, kind: str = "", anchor: str = "start") -> str:
-    """A line of text; `kind` is "head", "note", "grad" or plain."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="al-t {f"al-{kind}" if kind else ""}">{escape(str(text))}</text>'
-
-
-def rectangle(x: float, y: float, width: float, height: float, kind: str = "op") -> str:
-    """A rectangle in the style of a node: "leaf", "op", "out", "custom", "grad" or "empty"."""
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="4" class="al-cell al-k-{kind}"/>'
-
-
-def arrow(x0: float, y0: float, x1: float, y1: float, kind: str = "line") -> str:
-    """A straight line with a tip at its end."""
-    angle = math.atan2(y1 - y0, x1 - x0)
-    tip = [(x1 - 8 * math.cos(angle + turn), y1 - 8 * math.sin(angle + turn)) for turn in (-0.45, 0.45)]
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*tip, (x1, y1)])
-    return (
-        f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" class="al-l al-l-{kind}"/>'
-        f'<polygon points="{points}" class="al-m-{kind}"/>'
-    )
-
-
 def cells(
-    x: float, y: float, rows: Texts, kinds: str | Texts | None = None, size: Pair = (54, 28), title: str = "", note: str = ""
+    x: float, y: float, rows: Texts, kinds: str | Texts | None = None, size: Pair = (60, 30), title: str = "", note: str = ""
 ) -> tuple[str, float, float]:
     """A matrix, cell by cell: `rows` of texts, `kinds` the same shape (or one word). Returns the part and its width and height."""
     width, height = size
     out = [words(x, y - 8, title, "head")] if title else []
     if note:
-        out.append(words(x + (len(title) + 1) * 9 * bool(title), y - 8, note, "note"))
+        out.append(words(x + (len(title) + 1) * HEAD * bool(title), y - 8, note, "note"))
     for i, row in enumerate(rows):
         for j, text in enumerate(row):
             kind = kinds if isinstance(kinds, str) else kinds[i][j] if kinds else "op"
             out.append(rectangle(x + j * width, y + i * height, width - 3, height - 3, kind))
             out.append(
-                words(x + j * width + width / 2 - 1.5, y + i * height + height / 2 + 3, text, "grad" if kind == "grad" else "", "middle")
+                words(x + j * width + width / 2 - 1.5, y + i * height + height / 2 + 4, text, "grad" if kind == "grad" else "", "middle")
             )
     return "".join(out), max(map(len, rows), default=0) * width, len(rows) * height
 
@@ -104,8 +81,8 @@ class Axes:
         self, xlim: ArrayLike, ylim: ArrayLike, place: Pair = (0, 0), size: Pair = (440, 250), labels: tuple[str, str] = ("", ""),
         title: str = "", log: str = "",
     ):  # fmt: skip
-        self.left, self.top = place[0] + 56, place[1] + (26 if title else 10)
-        self.width, self.height = size[0] - 70, size[1] - (26 if title else 10) - 40
+        self.left, self.top = place[0] + 62, place[1] + (30 if title else 12)
+        self.width, self.height = size[0] - 80, size[1] - (30 if title else 12) - (44 if labels[0] else 26)
         self.log, self.labels, self.title = log, labels, title
         self.xlim, self.ylim = self._scale(xlim, "x"), self._scale(ylim, "y")
 
@@ -133,16 +110,16 @@ class Axes:
         """The box, its numbers and its labels."""
         right, bottom = self.left + self.width, self.top + self.height
         out = [f'<rect x="{self.left}" y="{self.top}" width="{self.width}" height="{self.height}" class="al-axes"/>']
-        for value in self._marks(self.xlim, "x", 6):
+        for value in self._marks(self.xlim, "x", max(3, min(6, int(self.width // 68)))):
             out.append(f'<path d="M{self.x(value):.1f} {self.top}V{bottom + 4}" class="al-grid"/>')
-            out.append(words(self.x(value), bottom + 17, short(value, 3), "note", "middle"))
-        for value in self._marks(self.ylim, "y", 5):
+            out.append(words(self.x(value), bottom + 19, short(value, 3), "note", "middle"))
+        for value in self._marks(self.ylim, "y", max(2, min(5, int(self.height // 30)))):
             out.append(f'<path d="M{self.left - 4} {self.y(value):.1f}H{right}" class="al-grid"/>')
-            out.append(words(self.left - 7, self.y(value) + 4, short(value, 3), "note", "end"))
+            out.append(words(self.left - 7, self.y(value) + 5, short(value, 3), "note", "end"))
         if self.labels[0]:
-            out.append(words(right, bottom + 34, self.labels[0], "note", "end"))
+            out.append(words(right, bottom + 38, self.labels[0], "note", "end"))
         if self.labels[1]:
-            out.append(words(self.left + 6, self.top + 14, self.labels[1], "note"))
+            out.append(words(self.left + 6, self.top + 17, self.labels[1], "note"))
         if self.title:
             out.append(words(self.left, self.top - 9, self.title, "head"))
         return "".join(out)
@@ -177,9 +154,10 @@ class Axes:
         px, py = self.x(x), self.y(y)
         if not (self.top - 3 <= py <= self.top + self.height + 3 and self.left - 3 <= px <= self.left + self.width + 3):
             return ""
-        right = px > self.left + 0.75 * self.width
+        room = 9 + CHAR * len(label)
+        right = px + room > self.left + self.width + 12 and px - room > self.left - 40  # beside the frame is its margin
         below = slope and (slope > 0) != right
-        told = words(px + (-9 if right else 9), py + (19 if below else -7), label, "", "end" if right else "start") if label else ""
+        told = words(px + (-9 if right else 9), py + (21 if below else -8), label, "", "end" if right else "start") if label else ""
         return mark(px, py, kind) + told
 
     def bars(self, lows: Iterable[float], highs: Iterable[float], values: Iterable[float], kind: str = "a") -> str:
@@ -201,25 +179,11 @@ class Axes:
         return f'<path d="M{px:.1f} {self.top}V{self.top + self.height}" class="al-l al-l-{kind}"/>{told}'
 
 
-def mark(x: float, y: float, kind: str, r: float = 5) -> str:
-    """A circle, square, triangle or diamond."""
-    if kind == "a":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" class="al-m-a"/>'
-    if kind == "b":
-        corners = [(-r, -r), (r, -r), (r, r), (-r, r)]
-    elif kind == "c":
-        corners = [(0, -r - 1), (r + 1, r), (-r - 1, r)]
-    else:
-        corners = [(0, -r - 1.5), (r + 1.5, 0), (0, r + 1.5), (-r - 1.5, 0)]
-    points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
-    return f'<polygon points="{points}" class="al-m-{kind}"/>'
-
-
 def legend(x: float, y: float, names: Iterable[tuple[str, str]]) -> str:
     """`names`: (kind, text) pairs, side by side."""
     out = ""
     for kind, text in names:
-        out += f'<path d="M{x} {y}h26" class="al-l al-l-{kind}"/>{mark(x + 13, y, kind, 4)}{words(x + 32, y + 4, text)}'
+        out += f'<path d="M{x} {y}h26" class="al-l al-l-{kind}"/>{mark(x + 13, y, kind, 4)}{words(x + 32, y + 5, text)}'
         x += 46 + CHAR * len(text)
     return out
 

@@ -20,6 +20,8 @@ PALETTE = {
     "grad-fill": ("#fff1e6", "#3d2412"),
     "grad-edge": ("#cc5a10", "#ff9c57"),
     "focus": ("#0a4fd1", "#8fb8ff"),
+    "heat-high": ("#4197d9", "#2470b0"),
+    "heat-low": ("#d97a30", "#9e5020"),
 }
 
 
@@ -39,7 +41,7 @@ def _paint(**properties):
 MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 
 STYLE = f"""
-.al-svg{{font-family:{MONO};font-size:12px}}
+.al-svg{{font-family:{MONO};font-size:14px;direction:ltr}}
 .al-svg text{{{_paint(fill="ink")}}}
 .al-paper{{{_paint(fill="paper")}}}
 .al-box{{stroke-width:1.5;{_paint(fill="op-fill", stroke="op-edge")}}}
@@ -50,15 +52,15 @@ STYLE = f"""
 .al-plus{{fill:none;stroke-width:2;{_paint(stroke="ink")}}}
 .al-key{{fill:none}}
 .al-rim{{fill:none;stroke-width:1;{_paint(stroke="out-edge")}}}
-.al-svg .al-head{{font-weight:700;font-size:14px}}
-.al-svg .al-name{{font-size:11px;{_paint(fill="muted")}}}
-.al-svg .al-note{{font-size:11px;{_paint(fill="muted")}}}
+.al-svg .al-head{{font-weight:700;font-size:16px}}
+.al-svg .al-name{{{_paint(fill="muted")}}}
+.al-svg .al-note{{{_paint(fill="muted")}}}
 .al-svg .al-grad{{font-weight:600;{_paint(fill="grad")}}}
 .al-line{{fill:none;stroke-width:1.5;{_paint(stroke="line")}}}
 .al-tip{{{_paint(fill="line")}}}
 .al-back{{{_paint(fill="grad-edge")}}}
-.al-pill rect{{stroke-width:1;{_paint(fill="grad-fill", stroke="grad-edge")}}}
-.al-svg .al-pill text{{font-size:11px;font-weight:600;text-anchor:middle;{_paint(fill="grad")}}}
+.al-pill>rect{{stroke-width:1;{_paint(fill="grad-fill", stroke="grad-edge")}}}
+.al-svg .al-pill text{{font-weight:600;text-anchor:middle;{_paint(fill="grad")}}}
 .al-grad,.al-pill,.al-back{{visibility:hidden}}
 .al-on .al-grad,.al-on .al-pill,.al-on .al-back{{visibility:visible}}
 .al-edge.al-on .al-line{{stroke-width:2;{_paint(stroke="grad-edge")}}}
@@ -79,6 +81,14 @@ STYLE = f"""
 .al-k-custom,.al-k-c{{{_paint(fill="custom-fill", stroke="custom-edge")}}}
 .al-k-grad{{stroke-width:2;{_paint(fill="grad-fill", stroke="grad-edge")}}}
 .al-k-empty{{stroke-dasharray:4 3;{_paint(fill="paper", stroke="line")}}}
+.al-k-saved{{{_paint(fill="out-fill", stroke="out-edge")}}}
+.al-k-freed{{stroke-dasharray:4 3;fill:none;{_paint(stroke="line")}}}
+.al-svg .al-value{{{_paint(fill="leaf-edge")}}}.al-svg .al-node .al-value{{{_paint(fill="ink")}}}
+.al-svg .al-saved{{{_paint(fill="out-edge")}}}.al-svg .al-freed{{{_paint(fill="muted")}}}
+.al-hit{{fill:none;stroke:none;pointer-events:all}}.al-hit-line{{fill:none;stroke:transparent;stroke-width:24;pointer-events:stroke}}
+.al-ring{{stroke-width:2.5;{_paint(fill="paper", stroke="focus")}}}.al-grip{{fill:none;stroke-width:2;{_paint(stroke="focus")}}}
+.al-heat-high{{stroke:none;{_paint(fill="heat-high")}}}.al-heat-low{{stroke:none;{_paint(fill="heat-low")}}}
+.al-heat-edge{{fill:none;stroke-width:1;{_paint(stroke="op-edge")}}}.al-heat-sign{{{_paint(fill="grad")}}}
 .al-r{{stroke:none}}.al-r-paper{{{_paint(fill="paper")}}}.al-r-op{{{_paint(fill="op-fill")}}}
 .al-r-a{{{_paint(fill="leaf-fill")}}}.al-r-b{{{_paint(fill="out-fill")}}}.al-r-c{{{_paint(fill="custom-fill")}}}
 """.strip()

@@ -6,8 +6,10 @@ import os
 from bisect import bisect
 from xml.sax.saxutils import escape, quoteattr
 
+from autolab.draw import cells as tensors
 from autolab.draw.collapse import LIMIT, NEVER, WHOLE, CollapsedView, EdgeLine, Groups, steps_of
-from autolab.draw.placement import HEIGHT, MARGIN, ROOM, SMALL, place, symbol_width, tip, truncate
+from autolab.draw.marks import CHAR
+from autolab.draw.placement import HEIGHT, MARGIN, ROOM, place, sign_of, symbol_width, tip, truncate
 from autolab.draw.placement import short as _n
 from autolab.draw.style import ALONE
 from autolab.draw.text import text
@@ -113,15 +115,16 @@ class Picture(str):
 
 def render(
     trace: Trace, step: int | str = "end", direction: str = "auto", legend: bool = True, style: str | None = None,
-    room: int | None = None, view: CollapsedView | None = None,
+    room: int | None = None, view: CollapsedView | None = None, cells: bool = False,
 ) -> str:  # fmt: skip
     """The SVG text of a trace, or of what `view` shows of it.
 
-    `room` keeps each gradient's frame that many characters wide, for changing numbers.
+    `room` keeps each gradient's frame that many characters wide, for changing numbers; `cells` shows tensors as coloured cells.
     """
     taken = _position(trace, step)
     view = view or _full_view(trace)
-    placement = place(view, direction, bool(trace.steps))
+    blocks = _Blocks(trace) if cells else None
+    placement = place(view, direction, bool(trace.steps), tuple(map(blocks.extra, view.nodes)) if blocks else ())
     called = {node.id: node.display_name for node in view.nodes}
     names = {node.id: getattr(node, "name", node.display_name) for node in view.nodes}
 
@@ -140,7 +143,7 @@ def render(
         if edge.count > 1:
             about = f"{edge.count} edges from {called[edge.source]} into {names[edge.target]}"
         value = _edge_value(trace, edge) if edge.count == 1 else None
-        parts.append(_edge(edge, about, drawn, placement.right, state(edge.at), value, room))
+        parts.append(_edge(edge, about, drawn, placement.right, state(edge.at), value, room, blocks))
     for node, centre, size in zip(view.nodes, placement.centres, placement.sizes):
         firings = view.firings[node.id]
         at = firings[0] if firings else None
@@ -150,10 +153,10 @@ def render(
             told = f"{bisect(firings, taken)} of {len(firings)} fired" if firings else ""
             parts.append(_group(node, node.id == view.root, centre, size, placement.line, at, on, told))
         else:
-            parts.append(_node(view.root, node, centre, size, placement.line, at, state(at), at and trace.steps[at - 1]))
+            parts.append(_node(view.root, node, centre, size, placement.line, at, state(at), at and trace.steps[at - 1], blocks))
     width, height = placement.width, placement.height
     if legend:
-        key, key_width = _legend(view, bool(trace.steps), height)
+        key, key_width = _legend(view, bool(trace.steps), height, blocks)
         width, height = max(width, key_width), height + 30
         parts.append(key)
     return _frame(trace, taken, parts, width, height, style)
@@ -216,36 +219,61 @@ def _group(node, root, centre, size, line, at, state, told):
         # a pile of boxes, and a plus in its corner
         *[_rect("al-box", left + d, top + d, w - 6, h - 6, 5) for d in (6, 3, 0)],
         f'<path class="al-plus" d="M{_n(left + w - 26)} {_n(base + 14)}h12m-6 -6v12"/>',
-        f'<text class="al-head" x="{_n(left + 11)}" y="{_n(base + 18)}">{escape(truncate(node.name))}</text>',
-        f'<text class="al-value" x="{_n(left + 11)}" y="{_n(base + 34)}">{many}</text>',
-        "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + 11)}" y="{_n(base + 50)}">{told}</text>',
+        f'<text class="al-head" x="{_n(left + 11)}" y="{_n(base + 21)}">{escape(truncate(node.name))}</text>',
+        f'<text class="al-value" x="{_n(left + 11)}" y="{_n(base + 41)}">{many}</text>',
+        "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + 11)}" y="{_n(base + 60)}">{told}</text>',
         "</g>",
     ])  # fmt: skip
 
 
-def _node(root, node, centre, size, line, at, state, step):
+def _node(root, node, centre, size, line, at, state, step, blocks):
     (x, y), (w, h) = centre, size
     left, top = x - w / 2, y - h / 2
     root = node.id == root
     kind = "leaf" if node.kind == "leaf" else "out" if root else node.kind
     pad = 15 if node.kind == "leaf" else 11
-    base = top + (h - line) / 2
+    base = top + (h - line - (blocks.extra(node) if blocks else 0)) / 2
     return "".join([
         f'<g class="al-node al-{kind}{state}" data-node="{node.id}"{_step_attribute(at)}><title>{escape(title_of(node))}</title>',
         _outline(node, root, left, top, w, h),
-        _heading(node, left + pad, base + 20),
-        f'<text class="al-value" data-value="{node.id}" x="{_n(left + pad)}" y="{_n(base + 38)}">',
+        _heading(node, left + pad, base + 22),
+        f'<text class="al-value" data-value="{node.id}" x="{_n(left + pad)}" y="{_n(base + 43)}">',
         f"{escape(value_line(node))}</text>",
-        "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + pad)}" y="{_n(base + 55)}">'
+        "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + pad)}" y="{_n(base + 63)}">'
         f"{escape(grad_line(node, step))}</text>",
+        blocks.of_node(node, step, left + pad, base + line - 2) if blocks else "",
         _hook(left + w, top) if step is not None and step.hooks else "",
         "</g>",
     ])  # fmt: skip
 
 
+class _Blocks:
+    """The cells of the tensors of one picture, in its two scales: values and gradients."""
+
+    def __init__(self, trace):
+        self.full = tensors.scales(trace)
+        received = {step.node: step.incoming[0] for step in trace.steps if step.incoming}
+        self.shown = {
+            node.id: [(v, k) for k, v in enumerate((node.value, received.get(node.id))) if tensors.has_cells(v)] for node in trace.nodes
+        }
+
+    def extra(self, node):
+        """How much taller a box is for its cells."""
+        shown = self.shown.get(node.id)
+        return 8 + max(tensors.block(v, 0, 0, self.full[k], "")[2] for v, k in shown) if shown else 0.0
+
+    def of_node(self, node, step, x, y):
+        out = ""
+        for value, k in self.shown.get(node.id, ()):
+            name = f"gradient of {node.display_name}" if k else node.display_name
+            drawn = tensors.block(value, x + 68 * k, y, self.full[k], name)[0]
+            out += f'<g class="al-grad">{drawn}</g>' if k else drawn
+        return out
+
+
 def _hook(right, top):
     # on the rim of a node whose hooks run, seen once they have
-    return f'<g class="al-pill">{_rect("", right - 46, top - 9, 40, 18, 9)}<text x="{_n(right - 26)}" y="{_n(top + 4)}">hook</text></g>'
+    return f'<g class="al-pill">{_rect("", right - 52, top - 11, 46, 22, 11)}<text x="{_n(right - 29)}" y="{_n(top + 5)}">hook</text></g>'
 
 
 def _outline(node, root, left, top, w, h):
@@ -254,7 +282,7 @@ def _outline(node, root, left, top, w, h):
         corners = [(c, 0), (w - c, 0), (w, c), (w, h - c), (w - c, h), (c, h), (0, h - c), (0, c)]
         box = f'<path class="al-box" d="M{"L".join(f"{_n(left + a)} {_n(top + b)}" for a, b in corners)}Z"/>'
     else:
-        radius = h / 2 if node.kind == "leaf" and h <= HEIGHT else 24 if node.kind == "leaf" else 5
+        radius = min(h / 2, 26) if node.kind == "leaf" else 5
         box = _rect("al-box", left, top, w, h, radius)
     return box + (_rect("al-rim", left + 3.5, top + 3.5, w - 7, h - 7, 3) if root else "")
 
@@ -263,7 +291,7 @@ def _heading(node, x, y):
     if node.kind == "leaf":
         return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(truncate(node.label))}</text>'
     space = symbol_width(node)
-    head = f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(node.symbol)}</text>' if space else ""
+    head = f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(sign_of(node))}</text>' if space else ""
     return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(truncate(node.name))}</text>'
 
 
@@ -315,9 +343,9 @@ def _caption(node):
 # -- lines -----------------------------------------------------------------------------------------
 
 
-def _edge(edge, about, drawn, right, state, value, room):
+def _edge(edge, about, drawn, right, state, value, room, blocks):
     path, forth, back, (x, y) = drawn
-    pill = "" if value is None and not room else _pill(edge, x, y, right, value, room)
+    pill = "" if value is None and not room else _pill(edge, x, y, right, value, room, blocks)
     return (
         f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{_step_attribute(edge.at)}>'
         f'<title>{escape(about)}</title><path class="al-line" d="{path}"/>'
@@ -325,17 +353,22 @@ def _edge(edge, about, drawn, right, state, value, room):
     )
 
 
-def _pill(edge, x, y, right, value, room):
+def _pill(edge, x, y, right, value, room, blocks):
+    if blocks and not room and tensors.has_cells(value, tensors.PILL) and tensors.grid_of(value).shape[0] <= 4:
+        _, w, h = tensors.block(value, 0, 0, 1.0, "", tensors.PILL)
+        cx, cy = (x - 14 - w / 2, y) if right else (x, y - 21)
+        inside = tensors.block(value, cx - w / 2, cy - h / 2, blocks.full[1], f"sent to {edge.input}", tensors.PILL)[0]
+        return f'<g class="al-pill">{_rect("", cx - w / 2 - 5, cy - 11, w + 10, 22, 6)}{inside}</g>'
     label = "" if value is None else value.label
-    w = max(len(label), room or 1) * SMALL + 10
-    cx, cy = (x - 9 - w / 2, y) if right else (x, y - 19)
+    w = max(len(label), room or 1) * CHAR + 10
+    cx, cy = (x - 9 - w / 2, y) if right else (x, y - 21)
     return (
-        f'<g class="al-pill">{_rect("", cx - w / 2, cy - 9, w, 18, 9)}'
-        f'<text data-sent="{edge.id}" x="{_n(cx)}" y="{_n(cy + 4)}">{escape(label)}</text></g>'
+        f'<g class="al-pill">{_rect("", cx - w / 2, cy - 11, w, 22, 11)}'
+        f'<text data-sent="{edge.id}" x="{_n(cx)}" y="{_n(cy + 5)}">{escape(label)}</text></g>'
     )
 
 
-def _legend(view, steps, y):
+def _legend(view, steps, y, blocks=None):
     kinds = {n.kind for n in view.nodes if n.id != view.root}
     shown = [("leaf", "leaf"), ("op", "operation"), ("custom", "custom Function"), ("group", "several nodes")]
     x, parts = MARGIN, []
@@ -346,13 +379,17 @@ def _legend(view, steps, y):
             parts.append(_rect("al-rim", x + 3, y + 6, 16, 8, 1))
         if kind == "group":
             parts.append(f'<path class="al-plus" d="M{_n(x + 7)} {_n(y + 10)}h8m-4 -4v8"/>')
-        parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 14)}">{name}</text></g>')
-        x += 28 + len(name) * SMALL + 18
+        parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 15)}">{name}</text></g>')
+        x += 28 + len(name) * CHAR + 18
     if steps:
         parts.append(f'<g class="al-edge al-on"><path class="al-line" d="M{_n(x)} {_n(y + 10)}h22"/>')
         parts.append(f'<path class="al-back" d="{tip(x, y + 10, -1, 0)}"/>')
-        parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 14)}">gradient</text></g>')
-        x += 28 + 8 * SMALL + 18
+        parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 15)}">gradient</text></g>')
+        x += 28 + 8 * CHAR + 18
+    if blocks and any(blocks.full):
+        drawn, wide = tensors.key(x, y + 2, blocks.full)
+        parts.append(drawn)
+        x += wide
     return _rect("al-key", 4, y - 3, x - 8, 26, 5) + "".join(parts), x
 
 

@@ -6,10 +6,8 @@ picture. When Python keeps a model for the output (it has the same `key`), the t
 """
 
 import base64
-import gzip
 import hashlib
 import html
-import json
 import os
 import re
 import sys
@@ -20,16 +18,26 @@ import anywidget
 import traitlets
 
 from autolab.draw.style import STYLE, variables
+from autolab.widgets.export import write
+from autolab.widgets.packing import compress, is_table, table, to_json
 
 STATIC = Path(__file__).parent / "static"
-# One module for the browser, in files by view. They share their names, so no file needs to import another.
-VIEWS = "stepper", "explorer", "quiz", "panel"
-SOURCE = "\n".join((STATIC / f"{name}.mjs").read_text("utf-8") for name in ("elements", "page", "graph", *VIEWS, "entry"))
-# Every widget of a notebook carries it, so it travels without its comments and its indentation.
-MODULE = re.sub(r"[ \t]+// [^\"'`\n]*$", "", SOURCE, flags=re.M)  # what follows a line's code; a string would end in a quote
-MODULE = "\n".join(line for line in map(str.strip, MODULE.splitlines()) if line and not line.startswith("//"))
-VERSION = hashlib.sha256(MODULE.encode()).hexdigest()[:12]
-MODULE = f'const VERSION = "{VERSION}";\n{MODULE}'
+# One module for the browser, in files by view. They share their names, so no file needs to import another; no view needs another view.
+VIEWS = "stepper", "explorer", "quiz", "panel", "builder"
+SOURCES = {name: (STATIC / f"{name}.mjs").read_text("utf-8") for name in ("elements", "page", "graph", "motion", "touch", *VIEWS, "entry")}
+FILES = {view: name for name in VIEWS for view in re.findall(r"^VIEWS\.(\w+) =", SOURCES[name], re.M)}
+
+
+def module(*views):
+    """The module with some of its views. Every notebook carries it, so it travels without its comments and its indentation."""
+    source = "\n".join(text for name, text in SOURCES.items() if name not in VIEWS or name in views)
+    code = re.sub(r"[ \t]+// [^\"'`\n]*$", "", source, flags=re.M)  # what follows a line's code; a string would end in a quote
+    code = "\n".join(line for line in map(str.strip, code.splitlines()) if line and not line.startswith("//"))
+    return f'const VERSION = "{hashlib.sha256(code.encode()).hexdigest()[:12]}";\n{code}'
+
+
+MODULE = module(*VIEWS)
+VERSION = MODULE.split('"')[1]
 
 # Light unless the notebook says it is dark; a page of its own asks the system.
 CSS = "\n".join([
@@ -38,7 +46,7 @@ CSS = "\n".join([
     f"@media (prefers-color-scheme:dark){{.al-page .al-root{{{variables('dark')}}}}}",
     "[data-jp-theme-light] .al-root{--al-paper:var(--jp-layout-color0)}",
     STYLE,
-    (STATIC / "autolab.css").read_text("utf-8"),
+    *((STATIC / f"{name}.css").read_text("utf-8") for name in ("autolab", "graphs")),
 ])  # fmt: skip
 
 WITHOUT_PYTHON = {"playing": False, "running": None, "ask": None}
@@ -46,8 +54,8 @@ WITHOUT_PYTHON = {"playing": False, "running": None, "ask": None}
 # It names the folder for data that are too long to stand in a page.
 SITE = os.environ.get("AUTOLAB_SITE")
 LONG = 50_000  # characters
-COMPRESS_FROM = 100_000  # characters from which on a page carries the value of a trait compressed
-COMPRESSION = 4  # 12 % longer than with gzip's own 6, in half the time
+COMPRESSION = 4  # 12 % longer than with gzip's own 6, in half the time: for an output, which is waited for
+SMALLEST = 9  # for a page, which is sent to others
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -59,7 +67,6 @@ PAGE = """<!DOCTYPE html>
 html {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}
 body {{ margin: 24px; }}
 h1 {{ font-size: 22px; }}
-{css}
 </style>
 </head>
 <body class="al-page">
@@ -69,14 +76,18 @@ h1 {{ font-size: 22px; }}
 <noscript>{picture}<pre>{text}</pre></noscript>
 </main>
 <script type="module">
-{module}
-const data = {data};
-for (const [key, value] of Object.entries({packed})) data[key] = await unpack(value); // traits that are long
-mount(document.querySelector("[data-autolab]"), "", {{ data, answers: {answers} }});
+const place = document.querySelector("[data-autolab]");
+if (globalThis.DecompressionStream) {{
+const told = await new Response(new Blob([Uint8Array.from(atob("{told}"), (c) => c.charCodeAt(0))])
+.stream().pipeThrough(new DecompressionStream("gzip"))).json();
+const {{ mount }} = await import(URL.createObjectURL(new Blob([told.module], {{ type: "text/javascript" }})));
+mount(place, "", {{ ...told, answers: {answers} }});
+}} else place.innerHTML = `<p>{old}</p>${{document.querySelector("noscript").textContent}}`;
 </script>
 </body>
 </html>
 """
+OLD = "This browser cannot unpack the explorable: Chrome and Edge can from version 80, Safari from 16.4, Firefox from 113. Its picture:"
 
 # The module and its style travel in one output of a notebook only; the others wait until it has loaded them.
 OUTPUT = """<div data-autolab>{still}<script data-key="{key}">
@@ -125,16 +136,8 @@ def starts_with_a_view():
     return in_code or "google.colab" in sys.modules
 
 
-def _json(value):
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
 def _safe(text):
     return text.replace("<", "\\u003c")  # or a name could end the script
-
-
-def _compress(text):
-    return base64.b64encode(gzip.compress(text.encode(), COMPRESSION, mtime=0)).decode()
 
 
 class Explorable(anywidget.AnyWidget):
@@ -180,7 +183,7 @@ class Explorable(anywidget.AnyWidget):
 
     def place(self, folder):
         """The HTML of a place in a page of the site; what is long stands in a file of the folder."""
-        told, source = _safe(_json({"data": self.offline(), "answers": self.answers()})), ""
+        told, source = _safe(to_json({"data": self.offline(), "answers": self.answers()})), ""
         if len(told) > LONG:
             name = f"{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
             (folder / name).write_text(told, "utf-8")
@@ -199,17 +202,42 @@ class Explorable(anywidget.AnyWidget):
         Path
             The file, absolute.
         """
-        traits = {name: _json(value) for name, value in self.offline().items()}
-        long = {name: _compress(text) for name, text in traits.items() if len(text) > COMPRESS_FROM}
-        short = ",".join(f'"{name}":{_safe(text)}' for name, text in traits.items() if name not in long)
-        answers = {trait: {value: _compress(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()}
+        traits = self.offline()
+        tables = {name: table(value) for name, value in traits.items() if is_table(value)}
+        data = {name: value for name, value in traits.items() if name not in tables}
+        told = {"module": module(FILES[self.view]), "css": CSS, "tables": tables, "data": data}
+        answers = {
+            trait: {v: compress(to_json(become), COMPRESSION) for v, become in known.items()} for trait, known in self.answers().items()
+        }
         page = PAGE.format(
-            title=html.escape(self.title), css=CSS, module=MODULE, data=f"{{{short}}}", packed=_json(long), answers=_safe(_json(answers)),
+            title=html.escape(self.title), told=compress(to_json(told), SMALLEST), answers=_safe(to_json(answers)), old=OLD,
             picture=self.picture(), text=html.escape(self.text()),
         )  # fmt: skip
         path = Path(path).absolute()
         path.write_text(page, encoding="utf-8")
         return path
+
+    def save(self, path):
+        """Write the explorable as it is now: a page that works from disk (.html), or its picture (.svg, .png, .pdf).
+
+        Parameters
+        ----------
+        path : str or Path
+            The suffix says what is written. A .png or .pdf needs rsvg-convert, Inkscape or Chromium.
+
+        Returns
+        -------
+        Path
+            The file, absolute.
+
+        Raises
+        ------
+        ValueError
+            If the suffix is none of these.
+        RuntimeError
+            If no program is there that makes such a file.
+        """
+        return self.save_html(path) if Path(path).suffix in (".html", ".htm") else write(self.picture(), path, self.title)
 
     def __repr__(self):
         return self.text()
@@ -221,8 +249,21 @@ class Explorable(anywidget.AnyWidget):
         told = {"version": VERSION, "data": self.state()}
         if Carrier.is_here():
             told |= {"module": MODULE, "css": CSS}
-        return OUTPUT.format(still=self.still(), key=self.key, told=_compress(_json(told)))
+        return OUTPUT.format(still=self.still(), key=self.key, told=compress(to_json(told), COMPRESSION))
 
     def _repr_mimebundle_(self, **kwargs):
         bundle, metadata = super()._repr_mimebundle_(**kwargs) if starts_with_a_view() else ({}, {})
         return {**bundle, "text/html": self.output(), "image/svg+xml": self.picture(), "text/plain": self.text()}, metadata
+
+
+class Undoable(Explorable):
+    """An explorable that is at a state, `at`, and remembers the states before it."""
+
+    past = traitlets.List(help="earlier states, for undo").tag(sync=True)
+
+    def undo(self):
+        """Take the last change back. Returns the widget."""
+        if self.past:
+            before, self.past = self.past[-1], self.past[:-1]
+            self.at = before
+        return self

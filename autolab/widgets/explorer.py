@@ -1,14 +1,18 @@
-"""Explorable: slide the inputs of a function; values and gradients follow on its graph."""
+"""Explorable: drag the inputs of a function; values and gradients follow on its graph, and its result on a curve for each input."""
 
 import ast
 import inspect
 import itertools
+import re
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import traitlets
 
 import autolab as torch
+from autolab.draw import plot
+from autolab.draw.curves import heights, sample
 from autolab.draw.style import ALONE
 from autolab.draw.svg import grad_line, render, value_line
 from autolab.draw.text import text
@@ -18,6 +22,10 @@ from autolab.widgets.base import Explorable
 
 STOPS = 61
 PAGE_FRAMES = 1500  # so many positions of all sliders together are computed for a page without a kernel
+MOST_PLOTS = 4
+CURVE = 61  # places of a curve
+CURVES_PATIENCE = 0.15  # seconds that all curves of a position may take
+TILE = 276, 220
 PATIENCE = 1.0  # seconds spent on computing positions in advance before Python is asked for each
 
 
@@ -77,6 +85,7 @@ class Explorer(Explorable):
     inputs = traitlets.List().tag(sync=True)
     values = traitlets.Dict(help="where each slider is").tag(sync=True)
     pictures = traitlets.List().tag(sync=True)
+    plots = traitlets.List(help="curves that positions computed in advance share").tag(sync=True)
     presets = traitlets.Dict(help="numbers for positions of the sliders, computed in advance").tag(sync=True)
     frame = traitlets.Dict(help="the numbers at `values`").tag(sync=True)
 
@@ -95,6 +104,8 @@ class Explorer(Explorable):
         for name, given in inputs.items():
             if isinstance(given, tuple):
                 self._sliders[name] = _slider(name, given, stops)
+            elif isinstance(given, StartsAt):
+                self._sliders[name] = _slider_from(name, given.place, stops)
             elif all(hasattr(given, what) for what in ("min", "max", "value", "observe")):
                 self._sliders[name] = _slider(name, (given.min, given.max), stops)
                 self._sliders[name]["start"] = float(given.value)
@@ -105,19 +116,25 @@ class Explorer(Explorable):
             raise ValueError("explore has no slider: give at least one input a range, as in explore(lambda x: x**2, x=(-3, 3)).")
         self._order = list(inputs)
         self._around = _variables_around(f)
-        self._structures = {}
+        self._structures, self._curves, self._plots = {}, {}, {}
         self._pictures = []
+        self._plotted = True
         start = {name: slider["start"] for name, slider in self._sliders.items()}
         began = time.process_time()
         first = self._frame(start, strict=True)
         cost = time.process_time() - began
+        if cost > CURVES_PATIENCE:  # most of it is the curves
+            self._plotted = False
+            first = self._frame(start, strict=True)
         called = getattr(f, "__name__", "f").replace("<lambda>", "a function")
         presets = {}
         if len(self._sliders) == 1 and cost * stops < PATIENCE:
             presets = self._grid(self._sliders)
+        for name in first["plots"]:
+            self._add_track(self._sliders[name])
         traits = {
             "title": f"Explore {called}", "inputs": list(self._sliders.values()), "values": start, "frame": first,
-            "pictures": list(self._pictures), "presets": presets,
+            "pictures": list(self._pictures), "presets": presets, "plots": list(self._plots),
         }  # fmt: skip
         return traits, driven
 
@@ -182,25 +199,27 @@ class Explorer(Explorable):
 
     # -- numbers for a position ------------------------------------------------------------------
 
+    def _arguments(self, values):
+        given = {name: values.get(name, self._fixed.get(name)) for name in self._order}
+        return {name: torch.tensor(v, requires_grad=True) if isinstance(v, float) else v for name, v in given.items()}
+
     def _record(self, values):
-        arguments = {}
-        for name in self._order:
-            given = values.get(name, self._fixed.get(name))
-            arguments[name] = torch.tensor(given, requires_grad=True) if isinstance(given, float) else given
+        arguments = self._arguments(values)
         with np.errstate(all="ignore"):
             with watch():
                 result = self._f(**arguments)
             _check(result)
             return record(result, names={**self._around, **arguments})
 
-    def _frame(self, values, strict=False):
+    def _frame(self, values, strict=False, shared=False):
+        """The numbers at a position. Curves are in it, or, where they are shared, named by their place in `plots`."""
         try:
             trace = self._record(values)
         except Exception as error:
             if strict:
                 raise
             sentence = f"{self._place(values)}: {type(error).__name__}: {error}"
-            return {"picture": -1, "values": dict(values), "value": [], "grad": [], "sent": [], "sentence": sentence}
+            return {"picture": -1, "values": dict(values), "value": [], "grad": [], "sent": [], "sentence": sentence, "plots": {}}
         received = {step.node: step for step in trace.steps}
         sent = {one.edge: one.value for step in trace.steps for one in step.outgoing}
         return {
@@ -210,7 +229,46 @@ class Explorer(Explorable):
             "grad": [grad_line(node, received.get(node.id)) for node in trace.nodes],
             "sent": ["" if sent.get(edge.id) is None else sent[edge.id].label for edge in trace.edges],
             "sentence": self._sentence(trace, values, received),
+            "plots": self._plots_at(trace, values, received, shared) if self._plotted else {},
         }
+
+    def _plots_at(self, trace, values, received, shared):
+        """For each input its curve, where the point is on it, and its tangent."""
+        result = trace.node(trace.root).value.data
+        slopes = {n.label: received[n.id].incoming[0].data for n in trace.nodes if n.kind == "leaf" and n.id in received}
+        told = {}
+        for name in list(self._sliders)[:MOST_PLOTS]:
+            axes, drawn = self._curve(name, tuple(v for n, v in values.items() if n != name), values)
+            x, y, slope = values[name], float(np.ravel(result)[0]), slopes.get(name)
+            at = min(max(axes.y(y), axes.top), axes.top + axes.height) if np.isfinite(y) else axes.top + axes.height
+            tangent = "" if slope is None else axes.straight(x, y, float(np.ravel(slope)[0]))
+            curve = self._plots.setdefault(drawn, len(self._plots)) if shared else self._plots.get(drawn, drawn)
+            told[name] = [curve, round(float(axes.x(x)), 1), round(float(at), 1), tangent]
+        return told
+
+    def _add_track(self, slider):
+        """Says where on its curve each stop of a slider is, in pixels, and how it is taken hold of."""
+        axes = plot.Axes((slider["stops"][0], slider["stops"][-1]), (0, 1), (0, 0), TILE, (slider["name"], ""), "result")
+        slider["track"] = [round(float(axes.x(stop)), 1) for stop in slider["stops"]]
+        slider["handle"], slider["size"] = plot.handle(0, 0, along_x=slider["name"], label=f"{slider['name']} on its curve"), TILE
+
+    def _curve(self, name, others, values):
+        """The result of f against one input, the others staying where they are: axes and what is drawn."""
+        if (name, others) not in self._curves:
+            stops = self._sliders[name]["stops"]
+            places, results, _ = sample(lambda at: (self._result({**values, name: float(at)}),), stops[0], stops[-1], CURVE)
+            axes = plot.Axes((stops[0], stops[-1]), plot.span(heights(results)), (0, 0), TILE, (name, ""), "result")
+            if len(self._curves) > PAGE_FRAMES:
+                self._curves.clear()
+            self._curves[name, others] = axes, axes.frame() + axes.line(places, results[:, 0])
+        return self._curves[name, others]
+
+    def _result(self, values):
+        try:
+            with torch.no_grad(), np.errstate(all="ignore"):
+                return float(self._f(**self._arguments(values)).item())
+        except Exception:  # where it fails there is no curve; the sentence says why when a slider stands there
+            return float("nan")
 
     def _picture(self, trace):
         # A function with an `if` has more than one graph; each is drawn once.
@@ -218,6 +276,7 @@ class Explorer(Explorable):
         if at == len(self._pictures):
             self._pictures.append({
                 "svg": render(trace, room=8),
+                "tall": render(trace, room=8, direction="down"),  # for a narrow screen
                 "nodes": [n.id for n in trace.nodes],
                 "edges": [e.id for e in trace.edges],
                 "names": [n.label if n.kind == "leaf" else n.name for n in trace.nodes],
@@ -241,7 +300,7 @@ class Explorer(Explorable):
         presets = {}
         for numbers in itertools.product(*[range(len(s["stops"])) for s in sliders.values()]):
             values = {name: s["stops"][i] for (name, s), i in zip(sliders.items(), numbers)}
-            presets[",".join(map(str, numbers))] = self._frame(values)
+            presets[",".join(map(str, numbers))] = self._frame(values, shared=True)
         return presets
 
     # -- other forms -------------------------------------------------------------------------------
@@ -264,13 +323,30 @@ class Explorer(Explorable):
             )
         sliders = {name: _coarser(slider, per_slider) for name, slider in self._sliders.items()}
         presets = self._grid(sliders)
+        for slider in sliders.values():
+            if "track" in slider:
+                self._add_track(slider)
         start = {name: min(s["stops"], key=lambda stop: abs(stop - self.values[name])) for name, s in sliders.items()}
         for name, slider in sliders.items():
             slider["start"] = start[name]
         return {
             **super().offline(), "inputs": list(sliders.values()), "presets": presets, "values": start,
-            "frame": self._frame(start), "pictures": list(self._pictures),
+            "frame": self._frame(start), "pictures": list(self._pictures), "plots": list(self._plots),
         }  # fmt: skip
+
+
+@dataclass
+class StartsAt:
+    """An input with a slider that starts at a number."""
+
+    place: float
+
+
+def _slider_from(name, place, stops):
+    """A slider that starts at a number, which is one of its stops; over (-3, 3), or wider where that is too narrow."""
+    reach = max(3.0, 2 * abs(place))
+    made = _slider(name, (-reach, reach), stops)
+    return _slider_data(name, sorted({*made["stops"], float(place)}), float(place))
 
 
 def _slider(name, given, stops):
@@ -325,7 +401,7 @@ def _coarser(slider, most):
     if len(stops) <= most:
         return dict(slider)
     picked = [stops[round(i * (len(stops) - 1) / (most - 1))] for i in range(most)]
-    return _slider_data(slider["name"], picked, slider["start"])
+    return {**slider, **_slider_data(slider["name"], picked, slider["start"])}
 
 
 def _constant(name, given):
@@ -368,22 +444,26 @@ def _check(result):
 # -- live: the function is typed ------------------------------------------------------------------
 
 KNOWN = "abs cos cosh erf exp log log1p maximum minimum relu sigmoid sin sinh sqrt square tan tanh".split()
-ALLOWED = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context)
-OF_EXPRESSION = "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures"
+OPERATORS = ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub
+ALLOWED = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Constant, ast.expr_context, *OPERATORS)
+OF_EXPRESSION = "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures", "_curves", "_plots", "_plotted"
+EXAMPLES = "(3 * x + 2) ** 2", "x ** 2", "sin(x) * x", "exp(-x ** 2)", "1 / (1 + exp(-x))", "relu(x)"
+# What people type who have not met Python: what it means, and how Python writes it.
+WRITTEN = {"^": "**", "²": "**2", "³": "**3", "×": "*", "·": "*", "−": "-", "÷": "/"}
 
 
 def live(expression="(3 * x + 2) ** 2", /, **inputs):
-    """Type an expression, slide its inputs, and see values and gradients on its graph at once.
+    """Type an expression, drag its inputs, and see values and gradients on its graph at once, while you type.
 
-    Every name in the expression that is not a function becomes a leaf with a slider. In a notebook the expression can be typed
-    anew at any time; a page without a kernel keeps the last one, with its sliders.
+    Every name in the expression that is not a function becomes a leaf with a slider. In a notebook any expression can be typed;
+    a page without a kernel knows the last one and a few examples, with their sliders.
 
     Parameters
     ----------
     expression : str
-        Numbers, names, `+ - * / **`, and sin, exp, relu ...: what `KNOWN` lists.
+        Numbers, names, `+ - * / **`, and sin, exp, relu ...: what `KNOWN` lists. `x^2` is read as `x**2`, and that is said.
     **inputs
-        Ranges for the sliders or fixed numbers, as for `explore`; (-3, 3) where none is given.
+        Ranges for the sliders, as for `explore`, or numbers that they start at; (-3, 3) where none is given.
 
     Returns
     -------
@@ -410,13 +490,16 @@ class LiveExplorer(Explorer):
 
     expression = traitlets.Unicode().tag(sync=True)
     problem = traitlets.Unicode(help="what is wrong with what was typed").tag(sync=True)
+    hint = traitlets.Unicode(help="how Python writes what was typed").tag(sync=True)
+    examples = traitlets.List(help="expressions to choose from").tag(sync=True)
 
     def __init__(self, expression, inputs):
-        self._ranges = dict(inputs)
+        self._ranges = {name: StartsAt(float(v)) if _is_number(v) else v for name, v in inputs.items()}
         f, names = _function_of(expression)
         super().__init__(f, self._inputs_for(names))
         with self.hold_sync():
-            self.view, self.title, self.expression = "live", "Live engine", expression
+            self.view, self.title, self.expression, self.hint = "live", "Live engine", expression, _as_python(expression)[1]
+            self.examples = list(dict.fromkeys([expression, *EXAMPLES]))
 
     def _inputs_for(self, names):
         return {name: self._ranges.get(name, (-3, 3)) for name in names}
@@ -427,16 +510,21 @@ class LiveExplorer(Explorer):
             return
         before = {name: self.__dict__[name] for name in OF_EXPRESSION}
         try:
-            f, names = _function_of(self.expression)
-            traits, _ = self._prepare(f, self._inputs_for(names))
+            traits = self._traits_of(self.expression)
         except Exception as error:
             self.__dict__.update(before)
-            self.problem = f"{type(error).__name__}: {error}"
+            self.problem, self.hint = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}", ""
             return
         with self.hold_sync():
-            self.problem = ""
-            for name in "inputs", "pictures", "presets", "frame", "values":
-                setattr(self, name, traits[name])
+            for name, value in traits.items():
+                setattr(self, name, value)
+
+    def _traits_of(self, expression):
+        """What the browser is to know of an expression, which becomes the function that is explored."""
+        f, names = _function_of(expression)
+        traits, _ = self._prepare(f, self._inputs_for(names))
+        names = "inputs", "pictures", "plots", "presets", "frame", "values"
+        return {**{name: traits[name] for name in names}, "problem": "", "hint": _as_python(expression)[1]}
 
     def type(self, expression):
         """Type another expression. Returns the widget.
@@ -451,25 +539,53 @@ class LiveExplorer(Explorer):
             raise ValueError(self.problem)
         return self
 
-    def offline(self):
-        return {**super().offline(), "view": "explorer", "title": f"Live engine: {self.expression}"}
+    def answers(self):
+        return {"expression": {expression: LiveExplorer(expression, self._ranges)._told() for expression in self.examples}}
+
+    def _told(self):
+        data = self.offline()
+        return {name: data[name] for name in ("inputs", "pictures", "plots", "presets", "frame", "values", "problem", "hint")}
+
+
+def _is_number(given):
+    return isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
+
+
+def _as_python(expression):
+    """What was typed as Python writes it, and a sentence on the difference."""
+    code, told = expression.strip(), []
+    for sign, python in WRITTEN.items():
+        if sign in code:
+            code = code.replace(sign, python)
+            told.append(f"{sign} as {python}")
+    return code, f"Python writes {' and '.join(told)}: this is {code}." if told else ""
 
 
 def _function_of(expression):
     """The function that an expression stands for, and the names of its inputs."""
+    code, _ = _as_python(expression)
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
+        tree = ast.parse(code, mode="eval")
     except SyntaxError as error:
-        raise ValueError(f"{expression!r} is no expression: {error.msg}; write it as in Python, such as (3 * x + 2) ** 2") from None
+        product = re.search(r"\d\s*[A-Za-z_(]|[\w)]\s+\w", code)
+        hint = "a product is written with a star, as in 3 * x" if product else "write it as in Python, such as (3 * x + 2) ** 2"
+        raise ValueError(f"{expression!r} is no expression: {error.msg}; {hint}") from None
     functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     names = []
     for node in ast.walk(tree):
         if not isinstance(node, ALLOWED) or (isinstance(node, ast.Constant) and type(node.value) not in (int, float)):
-            raise ValueError(f"{expression!r} has more in it than numbers, names, + - * / ** and functions: {ast.unparse(node)}")
+            told = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
+            raise ValueError(f"{expression!r} has more in it than numbers, names, + - * / ** and functions: {told}")
         if id(node) in functions and not (isinstance(node, ast.Name) and node.id in KNOWN):
             raise ValueError(f"{ast.unparse(node)} is none of the functions that can be typed: {', '.join(KNOWN)}")
         if isinstance(node, ast.Name) and id(node) not in functions:
+            if node.id in KNOWN:
+                raise ValueError(f"{node.id} is a function: write {node.id}(x)")
             names.append((node.lineno, node.col_offset, node.id))
+        if isinstance(node, ast.BinOp) and not any(isinstance(part, ast.Name) for part in ast.walk(node)):
+            for part in ast.walk(node):  # 9 ** 9 ** 9 is infinite as a float, and takes for ever as an integer
+                if isinstance(part, ast.Constant):
+                    part.value = float(part.value)
     names = list(dict.fromkeys(name for _, _, name in sorted(names)))
     if not names:
         raise ValueError(f"{expression!r} has no input to slide: use a name, as in x ** 2")

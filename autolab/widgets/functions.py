@@ -1,16 +1,19 @@
 """Explorables of one function: the chain rule, two gradients side by side, values forward and gradients back."""
 
+import functools
 import re
+from typing import NamedTuple
 
 import numpy as np
 
 import autolab as torch
 from autolab.draw import plot
+from autolab.draw.curves import heights, sample
 from autolab.draw.plot import Axes, short
 from autolab.draw.svg import render, value_line
-from autolab.trace import record, watch
+from autolab.trace import Trace, record, watch
 from autolab.trace.values import number
-from autolab.widgets.panel import Frame, Panel, slider, timeline
+from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
 
 STOPS = 61
 NODE = re.compile(r'(?=<g class="al-(?:node|edge|leaf|op|custom|out))')
@@ -37,6 +40,12 @@ def value_and_gradient(f, x):
     return y.item(), float("nan") if leaf.grad is None else leaf.grad.item()
 
 
+def _called(node):
+    """A node in a sentence: the caller's name for it, or its sign and behind it PyTorch's name."""
+    sign = node.symbol or node.op
+    return node.label or (f"{sign} ({node.name})" if sign else node.name)
+
+
 def _range(x):
     if not (isinstance(x, tuple) and len(x) == 2 and x[0] < x[1]):
         raise ValueError(f"x is the range of the slider, a pair (low, high) with low < high, and got {x!r}")
@@ -52,6 +61,9 @@ def graph_pieces(trace, step="end", direction="auto"):
 
 # -- 3: chain rule ---------------------------------------------------------------------------------
 
+TILE, SMALL_TILE, HIGH = 276, 138, 306  # widths of the large and the small pictures, and the height of all
+MOST_TILES = 8
+
 
 def square_of_line(x):
     """The function that the lessons begin with."""
@@ -59,7 +71,7 @@ def square_of_line(x):
 
 
 def chain_rule(f=square_of_line, x=(-2, 2)):
-    """Slide x along a function: its tangent, the derivative of every operation, and their running product.
+    """Drag x along a function: each operation has its own curve and slope, and the slopes multiply.
 
     Parameters
     ----------
@@ -80,28 +92,30 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
     Examples
     --------
     >>> chain_rule(lambda x: (3 * x + 2) ** 2).move(x=1).sentence
-    'At x = 1 the result is 25. PowBackward0: 10, AddBackward0: 1, MulBackward0: 3; their product, the slope, is 30.'
+    'At x = 1 the result is 25. xʸ (PowBackward0): 10, + (AddBackward0): 1, × (MulBackward0): 3; their product, the slope, is 30.'
     """
     stops = _range(x)
-    curve = [value_and_gradient(f, s)[0] for s in stops]
-    axes = Axes((stops[0], stops[-1]), plot.span(curve), (0, 0), (700, 270), ("x", ""), f"{function_name(f)} and its tangent")
-    base = [axes.frame(), axes.line(stops, curve)]
+    places, values, _ = sample(lambda at: (value_and_gradient(f, at)[0],), stops[0], stops[-1])
+    axes = Axes((stops[0], stops[-1]), plot.span(heights(values)), (0, 0), (TILE, HIGH - 20), ("x", ""), function_name(f))
+    base = [axes.frame(), axes.line(places, values[:, 0])]
+    runs = {float(at): _run(f, at) for at in stops}
+    tiles = {structure: _tiles(structure, list(runs.values())) for structure in dict.fromkeys(run.trace.structure for run in runs.values())}
 
     def make(x):
-        leaf = torch.tensor(x, requires_grad=True)
-        with np.errstate(all="ignore"), watch():
-            y = f(leaf)
-            trace = record(y, names={"x": leaf})
-            own = _own_derivatives(y)
+        run = runs[x]
+        trace, own = run.trace, run.own
         slope = trace.steps[-1].grad.after.text if trace.steps and trace.steps[-1].grad else "none"
         value, gradient = value_and_gradient(f, x)
-        tangent = [axes.straight(x, value, gradient), axes.point(x, value, "grad", f"slope {short(gradient)}", gradient)]
+        picture = [*base, axes.straight(x, value, gradient), axes.point(x, value, "a")]
+        picture.append(plot.words(axes.left + 6, axes.top + 18, f"slope {short(gradient)}", "grad"))
+        picture.append(_handle(axes, x, value, "x", f"x on the curve of {function_name(f)}"))
+        picture += [part for tile in tiles[trace.structure] for part in tile(run)]
         rows = []
         for step in trace.steps:
             node = trace.node(step.node)
             value_of = "?" if node.value is None else node.value.text
-            derivative = own.get(node.id, "")
-            rows.append([node.display_name, value_of, step.incoming[0].text if step.incoming and step.incoming[0] else "", derivative])
+            rows.append([_called(node), value_of, step.incoming[0].text if step.incoming and step.incoming[0] else "",
+                         ", ".join(map(number, own.get(node.id, [])))])  # fmt: skip
         ops = [r for r in rows if r[3]]
         line = len(ops) == len(trace.nodes) - 1 and all("," not in r[3] for r in ops)
         if line:
@@ -109,14 +123,33 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
             said = ", ".join(f"{r[0]}: {r[3]}" for r in ops) + product + slope
         else:
             said = f"Several paths lead to x: along each the derivatives multiply, and the products add to {slope}"
-        return Frame(
-            f"At x = {number(x)} the result is {trace.node(trace.root).value.text}. {said}.", base + tangent + _chain(rows, 278), rows
-        )
+        return Frame(f"At x = {number(x)} the result is {trace.node(trace.root).value.text}. {said}.", picture, rows)
 
+    count = max(len(made) for made in tiles.values())
+    breaks = [TILE + SMALL_TILE * k for k in range(count)]
     return Panel(
         f"Chain rule of {function_name(f)}", [slider("x", stops, start=stops[0] + 0.75 * (stops[-1] - stops[0]))], make,
-        ["Node", "Value", "Running product (received)", "Own derivative"], (720, 436),
+        ["Node", "Value", "Running product (received)", "Own derivative"], (TILE + SMALL_TILE * count, HIGH), breaks=breaks,
+        tracks={"x": [axes.x(at) for at in stops]},
     )  # fmt: skip
+
+
+def _handle(axes, x, y, control, label):
+    """The handle of a point, on the edge of the frame where the point is outside of it."""
+    at = axes.y(y) if np.isfinite(y) else axes.top + axes.height
+    return plot.handle(axes.x(x), min(max(at, axes.top), axes.top + axes.height), along_x=control, label=label)
+
+
+class _Run(NamedTuple):
+    trace: Trace
+    own: dict  # node id -> its own derivatives, one for each input
+
+
+def _run(f, x):
+    leaf = torch.tensor(float(x), requires_grad=True)
+    with np.errstate(all="ignore"), watch():
+        y = f(leaf)
+        return _Run(record(y, names={"x": leaf}), _own_derivatives(y))
 
 
 def _own_derivatives(y):
@@ -132,28 +165,112 @@ def _own_derivatives(y):
         for i, node in enumerate(sorted(order, key=lambda n: -n._sequence_nr() if hasattr(n, "_sequence_nr") else -n.seq)):
             sent = node(torch.tensor(1.0))
             sent = sent if isinstance(sent, tuple) else (sent,)
-            needed = [s for s, (child, _) in zip(sent, node.next_functions) if child is not None]
-            found[f"n{i}"] = ", ".join(number(s.item()) for s in needed)
+            found[f"n{i}"] = [s.item() for s, (child, _) in zip(sent, node.next_functions) if child is not None]
     return found
 
 
-def _chain(rows, top):
-    """The table as a strip, from the result back to x, as far as it fits."""
-    names = ["node", "value", "received", "own derivative"]
-    shown = rows[:5]
-    parts = [plot.words(10, top + 30 + 30 * i, name, "note") for i, name in enumerate(names)]
-    for j, row in enumerate(shown):
-        left = 120 + 118 * j
-        for i, text in enumerate(row):
-            kind = ["op", "op", "grad", "leaf"][i]
-            if i == 0 and not row[3]:
-                kind = "leaf"
-            if text:
-                parts.append(plot.rectangle(left, top + 12 + 30 * i, 110, 27, kind))
-                parts.append(plot.words(left + 55, top + 30 + 30 * i, text[:15], "grad" if kind == "grad" else "", "middle"))
-    if len(rows) > len(shown):
-        parts.append(plot.words(120, top + 146, f"and {len(rows) - len(shown)} more nodes in the table", "note"))
-    return parts
+def _tiles(structure, runs):
+    """For each operation, from x on, a function of a run that draws it: what comes out against what goes in, and the slope."""
+    runs = [run for run in runs if run.trace.structure == structure]
+    trace = runs[0].trace
+    nodes = [node for node in trace.nodes[::-1] if node.kind != "leaf"]
+    tiles = [_tile(node, runs, TILE + SMALL_TILE * k) for k, node in enumerate(nodes[:MOST_TILES])]
+    if len(nodes) > MOST_TILES:
+        told = [plot.words(TILE + SMALL_TILE * MOST_TILES + 8, HIGH / 2 + 20 * k, t, "note") for k, t in enumerate(
+            [f"{len(nodes) - MOST_TILES} more nodes", "in the table"])]  # fmt: skip
+        tiles.append(lambda run: told)
+    return tiles
+
+
+def _tile(node, runs, left):
+    moving = _moving(runs[0].trace)
+    edges = [edge for edge in runs[0].trace.edges if edge.target == node.id]
+    inputs = {edge.source for edge in edges if edge.source in moving}
+    alone = len(inputs) == 1  # else it is no function of one number, and is drawn against x
+    source = next(iter(inputs)) if alone else next(iter(moving), node.id)
+    ins = [_value(run, source) for run in runs]
+    outs = [_value(run, node.id) for run in runs]
+    curve = _unbroken(ins, outs, [_slope(run, node, edges, moving) for run in runs] if alone else None)
+    box = SmallAxes(plot.span(heights(ins)), plot.span(heights(outs)), left + 6, 52, SMALL_TILE - 16, 108)
+    head, name = truncated(node.symbol or node.op or node.name, 13), truncated(node.name)
+    base = plot.words(left + 6, 20, head, "head") + plot.words(left + 6, 40, name, "name") + box.frame() + box.line(*curve)
+
+    def draw(run):
+        own, step = run.own.get(node.id, []), next((s for s in run.trace.steps if s.node == node.id), None)
+        at = _value(run, source), _value(run, node.id)
+        received = step.incoming[0].data if step and step.incoming and step.incoming[0] else None
+        own = [d for d, edge in zip(own, edges) if edge.source in moving]
+        slope = _slope(run, node, edges, moving) if alone and own else None
+        lines = [(_fitted(at), "")] + [(f"slope {short(d, 3)}", "") for d in ([slope] if slope is not None else own[:3])]
+        if received is not None:
+            lines.append((f"g = {short(received, 3)}", "grad"))
+            if slope is not None:
+                lines.append((f"sends {short(float(received) * slope, 3)}", "grad"))
+        told = [plot.words(left + 6, 184 + 24 * k, text, kind) for k, (text, kind) in enumerate(lines)]
+        return [base, box.straight(*at, slope) if slope is not None else "", box.point(*at, "a"), *told]
+
+    return draw
+
+
+def _slope(run, node, edges, moving):
+    return sum(d for d, edge in zip(run.own.get(node.id, []), edges) if edge.source in moving)
+
+
+def _unbroken(ins, outs, slopes):
+    """The points of a curve in order, interrupted where it jumps: where no slope leads from a point to the next.
+
+    Without slopes, the differences on both sides tell.
+    """
+    order = np.argsort(ins, kind="stable")
+    steps = np.abs(np.diff(np.array(outs)[order]))
+    beside = np.maximum(np.append(0, steps[:-1]), np.append(steps[1:], 0))
+    x, y = ([float(ins[order[0]])], [float(outs[order[0]])])
+    for k, (a, b) in enumerate(zip(order, order[1:])):
+        expected = max(abs(slopes[a]), abs(slopes[b])) * abs(ins[b] - ins[a]) if slopes else beside[k]
+        if steps[k] > 4 * expected + 1e-5 * abs(outs[b]):
+            x.append(x[-1])
+            y.append(float("nan"))
+        x.append(float(ins[b]))
+        y.append(float(outs[b]))
+    return x, y
+
+
+def _fitted(pair, room=15):
+    """What goes in and what comes out, with as many digits as there is room for."""
+    return next(
+        (t for t in (" → ".join(short(v, digits) for v in pair) for digits in (4, 3, 2, 1)) if len(t) <= room), f"→ {short(pair[1], 3)}"
+    )
+
+
+def _moving(trace):
+    """The ids of x and of what depends on it, in the order of computing."""
+    found = {node.id: None for node in trace.nodes if node.kind == "leaf" and node.label == "x"}
+    for node in trace.nodes[::-1]:
+        if any(edge.target == node.id and edge.source in found for edge in trace.edges):
+            found[node.id] = None
+    return found
+
+
+def _value(run, id):
+    value = run.trace.node(id).value
+    return float("nan") if value is None or value.data is None or value.shape else float(value.data)
+
+
+def truncated(name, room=15):
+    """A name that fits a small picture."""
+    return name if len(name) <= room else name[: room - 1] + "…"
+
+
+class SmallAxes(Axes):
+    """A frame without numbers."""
+
+    def __init__(self, xlim, ylim, left, top, width, height):
+        super().__init__(xlim, ylim)
+        self.left, self.top, self.width, self.height = left, top, width, height
+
+    def frame(self):
+        """The box alone."""
+        return f'<rect x="{self.left}" y="{self.top}" width="{self.width}" height="{self.height}" class="al-axes"/>'
 
 
 # -- 7: two gradients ------------------------------------------------------------------------------
@@ -173,8 +290,13 @@ class StraightThrough(torch.autograd.Function):
         return grad
 
 
-def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3)):
+MENU = torch.relu, StraightThrough, torch.round, torch.sigmoid, torch.abs
+
+
+def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
     """Two functions side by side: their values forward, and the gradients that their rules give backward.
+
+    Where a function or its gradient jumps, the line is interrupted and a dot shows the value at the jump.
 
     Parameters
     ----------
@@ -182,6 +304,8 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3)):
         Of one number. A Function class is applied.
     x : tuple
         The range of the slider.
+    menu : sequence of functions
+        What can be chosen in their place; five in all, with f and g.
 
     Returns
     -------
@@ -193,28 +317,54 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3)):
     'At x = 1.3: round gives 1 and gradient 0; StraightThrough gives 1 and gradient 1.'
     """
     stops = _range(x)
-    names = [function_name(h) for h in (f, g)]
-    pair = [h.apply if isinstance(h, type) and issubclass(h, torch.autograd.Function) else h for h in (f, g)]
-    for h in pair:
+    for h in (f, g):
         if not callable(h):
             raise TypeError(f"two_gradients compares two functions, and got {type(h).__name__}: two_gradients(torch.relu, torch.sigmoid)")
-    fine = np.linspace(stops[0], stops[-1], 241)
-    curves = [np.array([value_and_gradient(h, s) for s in fine]) for h in pair]
-    values, gradients = [[c[:, k] for c in curves] for k in (0, 1)]
-    left = Axes((stops[0], stops[-1]), plot.span(*values), (0, 0), (420, 290), ("x", ""), "forward: value")
-    right = Axes((stops[0], stops[-1]), plot.span(*gradients, [0, 1]), (430, 0), (420, 290), ("x", ""), "backward: gradient")
-    base = [left.frame(), right.frame(), plot.legend(60, 310, list(zip("ab", names)))]
-    base += [axes.line(fine, c, kind) for axes, cs in ((left, values), (right, gradients)) for c, kind in zip(cs, "ab")]
+    names = [function_name(h) for h in (f, g)]
+    if names[0] == names[1] and f is not g:
+        names = [f"{name} {k}" for name, k in zip(names, "12")]
+    functions = dict(zip(names, (f, g)))
+    for h in menu:
+        if len(functions) < 5:
+            functions.setdefault(function_name(h), h)
+    functions = {n: h.apply if isinstance(h, type) and issubclass(h, torch.autograd.Function) else h for n, h in functions.items()}
+    both = functools.cache(lambda name, x: value_and_gradient(functions[name], x))
+    curve = functools.cache(lambda name: sample(lambda at: value_and_gradient(functions[name], at), stops[0], stops[-1]))
 
-    def make(x):
-        found = [value_and_gradient(h, x) for h in pair]
-        marks = [axes.point(x, found[k][i], kind) for i, axes in enumerate((left, right)) for k, kind in enumerate("ab")]
-        both = "; ".join(f"{n} gives {number(v)} and gradient {'none' if d != d else number(d)}" for n, (v, d) in zip(names, found))
-        rows = [[n, number(v), "none" if d != d else number(d)] for n, (v, d) in zip(names, found)]
-        return Frame(f"At x = {number(x)}: {both}.", base + marks, rows)
+    @functools.cache
+    def scene(pair):
+        drawn, pictures = [curve(name) for name in pair], []
+        for k, title in enumerate(("forward: value", "backward: gradient")):
+            limits = plot.span(*(heights(values[:, k]) for _, values, _ in drawn), *([[0, 1]] if k else []))
+            axes = Axes((stops[0], stops[-1]), limits, (TILE * k, 0), (TILE, 270), ("x", ""), title)
+            lines = [axes.line(places, values[:, k], kind) for (places, values, _), kind in zip(drawn, "ab")]
+            dots = [
+                axes.point(at, there, kind) for (_, _, jumps), kind in zip(drawn, "ab") for column, at, _, there, _ in jumps if column == k
+            ]
+            pictures.append((axes, [axes.frame() + "".join(lines + dots)]))
+        key = "".join(plot.legend(20 + TILE * k, 290, [("ab"[k], name[:24])]) for k, name in enumerate(pair))
+        return pictures, key
 
-    return Panel(f"Two gradients: {names[0]} and {names[1]}", [slider("x", stops, start=stops[0] + 0.7 * (stops[-1] - stops[0]))], make,
-                 ["Function", "Value", "Gradient"], (850, 326), breaks=[425])  # fmt: skip
+    def make(x, f, g):
+        pair = f, g
+        (pictures, key), found = scene(pair), [both(name, x) for name in pair]
+        picture = [key]
+        for i, (axes, base) in enumerate(pictures):
+            picture += base + [axes.point(x, found[k][i], kind) for k, kind in enumerate("ab")]
+        picture.append(_handle(pictures[0][0], x, found[0][0], "x", f"x of {f}"))
+        said = "; ".join(f"{n} gives {number(v)} and gradient {'none' if d != d else number(d)}" for n, (v, d) in zip(pair, found))
+        rows = [[n, number(v), "none" if d != d else number(d)] for n, (v, d) in zip(pair, found)]
+        return Frame(f"At x = {number(x)}: {said}.", picture, rows)
+
+    for name in names:
+        curve(name)  # what cannot be drawn is said at once
+    where = slider("x", stops, start=stops[0] + 0.7 * (stops[-1] - stops[0]))
+    menus = [choice("f", functions, 0, "solid line"), choice("g", functions, min(1, len(set(names)) - 1), "dashed line")]
+    axes = scene(tuple(names))[0][0][0]
+    return Panel(
+        f"Two gradients: {names[0]} and {names[1]}", [where, *menus], make, ["Function", "Value", "Gradient"], (2 * TILE, 306),
+        breaks=[TILE], tracks={"x": [axes.x(at) for at in stops]},
+    )  # fmt: skip
 
 
 # -- 1: forward and back ---------------------------------------------------------------------------
@@ -243,7 +393,7 @@ def forward_and_back(f=square_of_line, /, **inputs):
     --------
     >>> panel = forward_and_back(lambda x: (3 * x + 2) ** 2, x=1.0)
     >>> panel.step().sentence
-    'Forward: MulBackward0 computes 3.'
+    'Forward: × (MulBackward0) computes 3.'
     """
     inputs = inputs or {"x": 1.0}
     leaves = {n: v if isinstance(v, torch.Tensor) else torch.tensor(float(v), requires_grad=True) for n, v in inputs.items()}
@@ -252,7 +402,8 @@ def forward_and_back(f=square_of_line, /, **inputs):
     trace = record(result, names=leaves)
     ops = [n for n in trace.nodes if n.kind != "leaf"][::-1]
     count = len(ops)
-    _, width, height = graph_pieces(trace)
+    pieces, width, height = graph_pieces(trace)
+    boxes = _boxes(pieces)
 
     def hidden(pieces, known):
         for piece in pieces:
@@ -272,16 +423,51 @@ def forward_and_back(f=square_of_line, /, **inputs):
         received = {s.node: s for s in trace.steps[:back]}
         rows = [
             [
-                n.display_name,
+                _called(n),
                 value_line(n).lstrip("= ") if n.id in known else "not yet",
                 received[n.id].incoming[0].text if n.id in received and received[n.id].incoming[0] else "not yet",
             ]
             for n in trace.nodes[::-1]
         ]
-        return Frame(_sentence(trace, ops, step), pieces, rows)
+        flights, here = [], None
+        if 0 < step <= count:
+            here = ops[step - 1].id
+            values = ((trace.node(e.source).value, e.source, here) for e in trace.edges if e.target == here)
+            flights = [_flight(value, boxes, start, end, "value") for value, start, end in values if value is not None]
+        elif back:
+            here = trace.steps[back - 1].node
+            sources = {e.id: e.source for e in trace.edges}
+            sent = ((one.value, here, sources[one.edge]) for one in trace.steps[back - 1].outgoing)
+            flights = [_flight(value, boxes, start, end, "grad") for value, start, end in sent if value is not None]
+        return Frame(_sentence(trace, ops, step), pieces, rows, flights=flights, focus=boxes.get(here))
 
     title = f"Forward and back through {function_name(f)}"
     return Panel(title, [timeline(count + len(trace.steps))], make, ["Node", "Value", "Gradient"], (width, height))
+
+
+def _boxes(pieces):
+    """Node id -> (left, top, width, height) of its box."""
+    found = {}
+    for piece in pieces:
+        node = re.search(r'class="al-node[^>]*data-node="(\w+)"', piece)
+        box = node and re.search(r'class="al-box" x="([-\d.]+)" y="([-\d.]+)" width="([-\d.]+)" height="([-\d.]+)"', piece)
+        corners = node and not box and re.search(r'class="al-box" d="M([^Z]*)Z', piece)
+        if box:
+            found[node[1]] = tuple(map(float, box.groups()))
+        elif corners:
+            xs, ys = zip(*(map(float, corner.split()) for corner in corners[1].split("L")))
+            found[node[1]] = min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
+    return found
+
+
+def _flight(value, boxes, start, end, kind):
+    """A number that travels from one box to another, from border to border."""
+    (x0, y0, w0, h0), (x1, y1, w1, h1) = boxes[start], boxes[end]
+    across = (x1 - x0 - w0, (x0 + w0, x1)) if x1 > x0 else (x0 - x1 - w1, (x0, x1 + w1))
+    if across[0] > 0:  # side by side
+        return plot.flight(value.label, (across[1][0], y0 + h0 / 2), (across[1][1], y1 + h1 / 2), kind)
+    ends = (y0 + h0, y1) if y1 > y0 else (y0, y1 + h1)
+    return plot.flight(value.label, (x0 + w0 / 2, ends[0]), (x1 + w1 / 2, ends[1]), kind)
 
 
 def _sentence(trace, ops, step):
@@ -290,7 +476,7 @@ def _sentence(trace, ops, step):
     if step <= len(ops):
         node = ops[step - 1]
         value = "a value that no rule asks for" if node.value is None else node.value.phrase
-        return f"Forward: {node.display_name} computes {value}."
+        return f"Forward: {_called(node)} computes {value}."
     return f"Back: {trace.steps[step - len(ops) - 1].sentence}"
 
 

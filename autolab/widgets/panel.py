@@ -14,23 +14,31 @@ import traitlets
 
 from autolab.draw import plot
 from autolab.draw.style import STYLE
-from autolab.widgets.base import Explorable
+from autolab.widgets.base import Undoable
+from autolab.widgets.export import FRAMES, film
 
 PATIENCE = 1.5  # seconds spent on frames in advance when the widget is made
 MOST = 1600  # so many frames go into a page without a kernel
 STATES = 120  # so many states of a widget with actions are computed in advance
-PAGE_STATES = 5000  # and for a page without a kernel: of eight actions, every four in a row
+PAGE_STATES = 2801  # and for a page without a kernel: of seven actions, every four in a row
+FLIGHTS = 12  # so many numbers travel at once
 
 
 @dataclass
 class Frame:
-    """One position: what is seen, said and listed there. `next`: action -> the state that it leads to."""
+    """One position: what is seen, said and listed there. `next`: action -> the state that it leads to.
+
+    `flights`: numbers that travel when the frame is reached by a step (`plot.flight`), twelve at most; a step back reverses them.
+    `focus`: (x, y, width, height) of what a small screen scrolls to.
+    """
 
     sentence: str
     picture: list = field(default_factory=list)
     rows: list = field(default_factory=list)
     code: str = ""
     next: dict | None = None
+    flights: list = field(default_factory=list)
+    focus: tuple | None = None
     error: bool = False
 
 
@@ -62,7 +70,7 @@ def nearest(stops, value):
     return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
 
 
-class Panel(Explorable):
+class Panel(Undoable):
     """Controls over frames. `move(x=1.5)` puts a control somewhere, `step()`, `undo()` and `reset()` do as the buttons.
 
     `sentence` is what the frame says, `rows` is its table, `picture()` and `text()` show it without a browser.
@@ -70,17 +78,17 @@ class Panel(Explorable):
 
     controls = traitlets.List().tag(sync=True)
     at = traitlets.Dict(help="control -> index of its stop").tag(sync=True)
-    past = traitlets.List(help="earlier positions, for undo").tag(sync=True)
     columns = traitlets.List().tag(sync=True)
     size = traitlets.List().tag(sync=True)
     breaks = traitlets.List(help="on a narrow screen what is right of these x goes below").tag(sync=True)
+    tracks = traitlets.Dict(help="control -> the pixel of each of its stops, for the handles that move it").tag(sync=True)
     parts = traitlets.List(help="pieces of pictures, each once").tag(sync=True)
     frames = traitlets.Dict(help="frames computed in advance, by the indices of the controls").tag(sync=True)
     frame = traitlets.Dict(help="the frame that Python was asked for last").tag(sync=True)
     playing = traitlets.Bool(False).tag(sync=True)
-    speed = traitlets.Float(1.0, help="steps in 1.4 seconds").tag(sync=True)
+    speed = traitlets.Float(1.0, help="steps in 0.7 seconds").tag(sync=True)
 
-    def __init__(self, title, controls, make, columns, size, **more):
+    def __init__(self, title, controls, make, columns, size, tracks=None, **more):
         self._make, self._known, self._numbers, self._parts = make, {}, {}, []
         self._controls = {c["name"]: c for c in controls}
         start = {c["name"]: c["start"] for c in controls}
@@ -90,8 +98,15 @@ class Panel(Explorable):
         self._fill(PATIENCE)
         super().__init__(
             view="panel", title=title, controls=list(controls), at=start, columns=list(columns), size=list(size), frame=first,
-            frames=self._known_frames(), parts=list(self._parts), **more,
+            frames=self._known_frames(), parts=list(self._parts), tracks=self._checked_tracks(tracks or {}), **more,
         )  # fmt: skip
+
+    def _checked_tracks(self, tracks):
+        for name, pixels in tracks.items():
+            stops = len(self._controls[name]["stops"])
+            if len(pixels) != stops:
+                raise ValueError(f"the track of {name!r} has {len(pixels)} pixels, and the control has {stops} stops")
+        return {name: [round(float(p), 1) for p in pixels] for name, pixels in tracks.items()}
 
     # -- frames --------------------------------------------------------------------------------------
 
@@ -132,6 +147,8 @@ class Panel(Explorable):
         self._parts.extend(itertools.islice(self._numbers, len(self._parts), None))
         packed = {"key": key, "picture": picture, "sentence": frame.sentence, "rows": [[str(c) for c in r] for r in frame.rows]}
         packed |= {"code": frame.code} if frame.code else {}
+        packed |= {"flights": frame.flights[:FLIGHTS]} if frame.flights else {}
+        packed |= {"focus": [round(float(v), 1) for v in frame.focus]} if frame.focus else {}
         packed |= {"next": frame.next} if frame.next is not None else {}
         return packed | ({"error": True} if frame.error else {})
 
@@ -182,13 +199,6 @@ class Panel(Explorable):
         at = min(self.at[names[0]] + 1, len(self._controls[names[0]]["stops"]) - 1)
         return self._go({**self.at, names[0]: at})
 
-    def undo(self):
-        """Take the last change back. Returns the widget."""
-        if self.past:
-            before, self.past = self.past[-1], self.past[:-1]
-            self.at = before
-        return self
-
     def reset(self):
         """Back to where it started. Returns the widget."""
         return self._go({c["name"]: c["start"] for c in self._controls.values()})
@@ -206,8 +216,46 @@ class Panel(Explorable):
         return self._cached_frame(self.at)["rows"]
 
     def picture(self):
-        frame = self._cached_frame(self.at)
-        return plot.picture([self._parts[i] for i in frame["picture"]], *self.size, f"{self.title}. {frame['sentence']}", STYLE)
+        return self._still(self.at)[0]
+
+    def _still(self, at):
+        frame = self._cached_frame(at)
+        label = f"{self.title}. {frame['sentence']}"
+        return plot.picture([self._parts[i] for i in frame["picture"]], *self.size, label, STYLE), frame["sentence"]
+
+    def film(self, path, states=None, seconds=None):
+        """Write several states as a strip of pictures with their sentences, or as an animation.
+
+        Parameters
+        ----------
+        path : str or Path
+            .svg, .png or .pdf; an animation is an .svg, which browsers and slides made of HTML play.
+        states : list of dict, optional
+            Where the controls stand in each picture, as for `move`: `[{"x": -1}, {"x": 1}]`. By default the steps, twelve at most;
+            without steps the positions that have been visited, up to the present one.
+        seconds : float, optional
+            How long each picture is seen. Without it a strip is written.
+
+        Returns
+        -------
+        Path
+            The file, absolute.
+
+        Raises
+        ------
+        ValueError
+            If an animation has another suffix than .svg, or the suffix is unknown.
+        """
+        return film([self._still(at) for at in self._film_positions(states)], path, self.title, seconds)
+
+    def _film_positions(self, states):
+        if states is not None:
+            return [self.at | {name: nearest(self._controls[name]["stops"], v) for name, v in state.items()} for state in states]
+        steps = next((c for c in self._controls.values() if c["kind"] == "steps"), None)
+        if steps is None:
+            return [*self.past, dict(self.at)]
+        last = len(steps["stops"]) - 1
+        return [self.at | {steps["name"]: k} for k in sorted({round(k * last / (FRAMES - 1)) for k in range(FRAMES)})]
 
     def text(self):
         frame = self._cached_frame(self.at)
@@ -227,14 +275,20 @@ class Panel(Explorable):
 class StateMachine(Panel):
     """A panel whose state changes by actions: `begin` is the first state, `act(state, action)` gives the next one, `make(state)` its
     frame, `actions(state)` what can be done in it. States are immutable, hashable values; the buttons are the actions.
+
+    `walk`: actions that are likely, in their order; what is a few actions away from it is computed in advance. `page_states`: so many
+    states fit into a page.
     """
 
     ask = traitlets.Dict(help="an action whose result is not known in advance").tag(sync=True)
 
-    def __init__(self, title, begin, act, show, actions, columns, size, **more):
-        self._act, self._show, self._actions = act, show, actions
+    def __init__(self, title, begin, act, show, actions, columns, size, walk=(), page_states=None, **more):
+        self._act, self._show, self._actions, self._page_states = act, show, actions, page_states
         self._states = {begin: 0}
         self._edges = {}
+        here = begin
+        for action in walk:
+            here = self._successor(here, action)
         self._explore(STATES)
         control = {"kind": "actions", "name": "state", "label": "State", "stops": list(range(len(self._states))), "texts": [], "start": 0}
         super().__init__(title, [control], self._frame_of, columns, size, **more)
@@ -291,12 +345,14 @@ class StateMachine(Panel):
         stops.extend(range(len(stops), len(self._states)))
 
     def offline(self):
-        self._explore(PAGE_STATES)
+        most = self._page_states or PAGE_STATES
+        self._explore(most)
         self._count()
-        data = super().offline(PAGE_STATES)
+        data = super().offline(most)
         frames = {key: {**frame, "next": dict.fromkeys(frame["next"])} for key, frame in data["frames"].items()}
         for (state, action), after in self._edges.items():
             here, to = (str(self._states[one]) for one in (state, after))
             if here in frames and to in frames:
                 frames[here]["next"][action] = int(to)
-        return {**data, "frames": frames, "frame": frames[self._key(self.at)]}
+        controls = [{**control, "stops": []} for control in data["controls"]]  # the browser does not ask for them
+        return {**data, "controls": controls, "frames": frames, "frame": frames[self._key(self.at)]}

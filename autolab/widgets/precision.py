@@ -7,9 +7,11 @@ import numpy as np
 
 import autolab as torch
 from autolab import datasets, nn
+from autolab.draw import plot
 from autolab.draw.plot import Axes, short
 from autolab.widgets.panel import Frame, Panel, slider
 
+TILE, HIGH = 276, 316
 SMALLEST, NORMAL, LARGEST = 2.0**-24, 2.0**-14, 65504.0
 
 
@@ -59,14 +61,27 @@ def underflow(gradients=None, history=None):
     stops = [2.0**k for k in range(0, 33, 2)]
     bins = 2.0 ** np.arange(-44, 26)
     most = max(np.histogram(sizes * s, bins)[0].max() for s in stops)
-    labels = "size of the gradient times the scale", "how many"
-    left = Axes((bins[0], bins[-1]), (0, 1.35 * most), (0, 0), (560, 300), labels, "float16 holds what lies between the lines", "x")
-    base, limits = [left.frame()], [(SMALLEST, "zero below", 30), (NORMAL, "coarse", 46), (LARGEST, "inf above", 30)]
-    marks = [left.upright(limit, label, "c", at) for limit, label, at in limits]
+    axes = Axes((bins[0], bins[-1]), (0, 1.5 * most), (0, 0), (TILE, HIGH - 46), ("", ""), " ", "x")
+    bottom = axes.top + axes.height
+    base = [axes.frame(), plot.words(8, 20, "gradient × scale in float16", "head")]
+    marks = [f'<path d="M{axes.x(limit):.1f} {axes.top}V{bottom}" class="al-l al-l-c"/>' for limit in (SMALLEST, NORMAL, LARGEST)]
+    zones = (
+        ("zero", bins[0], SMALLEST, 17),
+        ("subnormal", SMALLEST, NORMAL, 36),
+        ("normal", NORMAL, LARGEST, 17),
+        ("inf", LARGEST, bins[-1], 17),
+    )
+    marks += [plot.words((axes.x(low) + axes.x(high)) / 2, axes.top + down, name, "note", "middle") for name, low, high, down in zones]
+    # the handle stands below the median, and the histogram moves with it
+    anchor = min(float(np.median(sizes)), bins[-1] / stops[-1])
+    track = [axes.x(max(anchor, bins[0]) * s) for s in stops]
+    base += [
+        f'<path d="M{track[0]:.1f} {bottom + 46}H{track[-1]:.1f}" class="al-l al-l-line"/>',
+        plot.words(8, bottom + 51, "scale", "note"),
+    ]
     if history:
-        right = Axes(
-            (0, len(history)), (min(history) / 2, max(history) * 2), (570, 0), (290, 300), ("step", "scale"), "GradScaler's history", "y"
-        )
+        limits = (min(history) / 2, max(history) * 2)
+        right = Axes((0, len(history)), limits, (TILE, 0), (TILE, HIGH), ("step", ""), "GradScaler's history", "y")
         base += [right.frame(), right.line(range(len(history)), history, "b"), right.point(len(history) - 1, history[-1], "b")]
 
     def make(scale):
@@ -75,7 +90,7 @@ def underflow(gradients=None, history=None):
             lost, gone = int((half == 0).sum().item()), int(torch.isinf(half).sum().item())
         counts = np.histogram(sizes * scale, bins)[0]
         is_lost = (bins[1:] <= SMALLEST) | (bins[:-1] >= LARGEST)
-        bars = [left.bars(bins[:-1][of], bins[1:][of], counts[of], kind) for kind, of in (("a", ~is_lost), ("c", is_lost))]
+        bars = [axes.bars(bins[:-1][of], bins[1:][of], counts[of], kind) for kind, of in (("a", ~is_lost), ("c", is_lost))]
         power = f" (2^{int(np.log2(scale))})" if scale > 1 else ""
         share = f"{100 * lost / len(sizes):.3g}%"
         said = f"Scale {scale:.0f}{power}: of {len(sizes)} gradients {lost} ({share}) become zero in float16, and {gone} become infinite."
@@ -84,10 +99,18 @@ def underflow(gradients=None, history=None):
             for low, high, count, gone in zip(bins, bins[1:], counts, is_lost)
             if count
         ]
-        return Frame(said, base + bars + marks, rows)
+        x = track[stops.index(scale)]
+        hold = [
+            f'<path d="M{x:.1f} {axes.top}V{bottom + 46}" class="al-grid"/>',
+            plot.handle(x, bottom + 46, along_x="scale", label="scale"),
+        ]
+        return Frame(said, base + bars + marks + hold, rows)
 
     scales = slider("scale", stops, [f"2^{int(np.log2(s))}" for s in stops])
-    return Panel("Underflow in float16", [scales], make, ["Size", "How many", "In float16"], (870, 310), breaks=[565])
+    return Panel(
+        "Underflow in float16", [scales], make, ["Size", "How many", "In float16"], (TILE * (2 if history else 1), HIGH),
+        breaks=[TILE] if history else [], tracks={"scale": track},
+    )  # fmt: skip
 
 
 def _scaled_training(steps=60):

@@ -1,18 +1,22 @@
-"""Explorables of shapes: what broadcasting stretches and backward sums, and which operand a product's gradient transposes."""
+"""Explorable of broadcasting: what the way forward stretches, the way back sums. And what matrices of numbers look like."""
+
+import itertools
 
 import numpy as np
 
 import autolab as torch
-from autolab.draw.plot import arrow, cells, words
-from autolab.trace.values import number
-from autolab.widgets.panel import Frame, Panel, choice, timeline
+from autolab.draw import plot
+from autolab.draw.plot import rectangle, words
+from autolab.trace.values import number, shape_text
+from autolab.widgets.panel import Frame, Panel, timeline
 
 MOST = 8  # rows and columns that a picture has room for
 PAGES = 4  # and matrices, one below another, of a tensor with three axes
 BETWEEN = 8  # pixels between two of them
+CELL = 44, 28
 
 
-def _tensor(given, start):
+def leaf_of(given, start):
     """A leaf for a shape, numbered from `start`; or the tensor itself."""
     if isinstance(given, torch.Tensor):
         return given.detach().clone().double().requires_grad_()
@@ -20,41 +24,82 @@ def _tensor(given, start):
     return (torch.arange(int(np.prod(shape)), dtype=torch.float64).reshape(shape) + start).requires_grad_()
 
 
-def _rows(t):
+def texts_of(t):
     """A tensor as rows of texts."""
     a = np.atleast_2d(np.asarray(t.detach().numpy()))
     return [[number(v, 3) for v in row] for row in a]
 
 
-def _stack(left, top, t, kind, size, title):
-    """A tensor of up to three axes: matrices one below another. `kind` tells an index's. Returns the part, its width and height."""
-    pages = t.detach().reshape((1,) * max(2 - t.dim(), 0) + tuple(t.shape))
-    pages = pages.reshape((-1, *pages.shape[-2:]))
-    parts, width, height = [], 0, 0
-    for n, page in enumerate(pages):
-        rows = _rows(page)
-        kinds = [[kind((n, i, j)[3 - t.dim() :]) for j in range(len(row))] for i, row in enumerate(rows)]
-        part, width, drawn = cells(left, top + height, rows, kinds, size, title if n == 0 else "")
-        parts.append(part)
-        height += drawn + BETWEEN
-    return "".join(parts), width, height - BETWEEN
+def cell_size(*tensors):
+    """Of a cell that has room for the numbers of these tensors."""
+    longest = max(len(text) for t in tensors for text in texts_of(t.reshape(-1))[0])
+    return max(34, round(longest * plot.CHAR) + 11), CELL[1]
 
 
-def _check_size(*tensors):
+def cell(x, y, text, kind, size=CELL):
+    """One cell of a matrix."""
+    said = words(x + size[0] / 2 - 1.5, y + size[1] / 2 + 4, text, "grad" if kind == "grad" else "", "middle") if text else ""
+    return rectangle(x, y, size[0] - 3, size[1] - 3, kind) + said
+
+
+def grid(left, top, rows, kinds, size=CELL, title=""):
+    """A matrix as a list of parts, a cell each; `kinds` is one word or a matrix of words."""
+    parts = [words(left, top - 9, title, "head")] if title else []
+    for i, row in enumerate(rows):
+        for j, text in enumerate(row):
+            parts.append(cell(left + j * size[0], top + i * size[1], text, kinds if isinstance(kinds, str) else kinds[i][j], size))
+    return parts
+
+
+def ring(left, top, row, column, rows, columns, size=CELL, kind="grad"):
+    """A line around some cells of a matrix."""
+    x, y = left + column * size[0] - 3, top + row * size[1] - 3
+    inside = f'width="{columns * size[0] + 3:.1f}" height="{rows * size[1] + 3:.1f}"'
+    return f'<rect x="{x:.1f}" y="{y:.1f}" {inside} rx="6" class="al-l al-l-{kind}"/>'
+
+
+def check_size(*tensors):
     if max(n for t in tensors for n in (*t.shape, 1)) > MOST:
-        shapes = " and ".join(_list(t.shape) for t in tensors)
+        shapes = " and ".join(shape_text(t.shape) for t in tensors)
         raise ValueError(
             f"the picture has room for {MOST} rows and columns, and the shapes are {shapes}; smaller ones follow the same rule"
         )
 
 
-def _list(shape):
-    return f"[{', '.join(map(str, shape))}]"
-
-
-# -- 12: broadcast backward ------------------------------------------------------------------------
-
 OPERATIONS = {"+": torch.add, "*": torch.mul, "-": torch.sub, "/": torch.div}
+
+
+class Stretched:
+    """A tensor that broadcasting stretches to the shape of the result, drawn where its numbers come from and where they go."""
+
+    def __init__(self, name, tensor, shape, size):
+        self.name, self.tensor, self.shape, self.size = name, tensor, tuple(shape), size
+        self.padded = (1,) * (len(self.shape) - tensor.dim()) + tuple(tensor.shape)
+        self.axes = [k for k, (n, m) in enumerate(zip(self.padded, self.shape)) if n != m or k < len(self.shape) - tensor.dim()]
+        self.indices = list(itertools.product(*map(range, self.shape)))
+
+    def source(self, index):
+        """The entry of the tensor, in the result's axes, that an entry of the result reads."""
+        return tuple(0 if n == 1 else i for i, n in zip(index, self.padded))
+
+    def place(self, index):
+        """Where an entry is drawn, from the upper left corner: matrices one below another."""
+        page, row, column = (0,) * (3 - len(index)) + tuple(index)
+        lines = (1, *self.shape)[-2] if len(self.shape) > 1 else 1
+        return column * self.size[0], row * self.size[1] + page * (lines * self.size[1] + BETWEEN)
+
+    def draw(self, left, top, values, piled, kinds):
+        """The cells: in a pile on the entry that they come from, or each in its own place. `kinds`: of that entry, of the others."""
+        array = np.asarray(values.detach().numpy()).reshape(self.padded if piled else self.shape)
+        parts = []
+        for index in sorted(self.indices, key=lambda at: at == self.source(at)):
+            of = self.source(index) if piled else index
+            on_top = index == self.source(index)
+            text = number(array[of], 3) if on_top or not piled else ""
+            x, y = self.place(of)
+            part = cell(left + x, top + y, text, kinds[not on_top], self.size)
+            parts.append(plot.keyed(f"{self.name}{'.'.join(map(str, index))}{kinds[0]}", part))
+        return parts
 
 
 def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
@@ -81,160 +126,84 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
 
     Examples
     --------
-    >>> broadcast_backward((3, 1), (4,)).move(step=4).sentence
+    >>> broadcast_backward((3, 1), (4,)).move(step=6).sentence
     'b.grad has shape [4]: the gradient [3, 4] is summed over axis 0, where b was stretched.'
     """
     if operation not in OPERATIONS:
         raise ValueError(f"operation is {operation!r}, expected one of {', '.join(OPERATIONS)}")
-    x, y = _tensor(a, 1), _tensor(b, 1)
+    x, y = leaf_of(a, 1), leaf_of(b, 1)
     if max(x.dim(), y.dim()) > 3:
-        raise ValueError(f"broadcast_backward draws up to three axes; a has shape {_list(x.shape)}, b has shape {_list(y.shape)}")
+        raise ValueError(f"broadcast_backward draws up to three axes; a has shape {shape_text(x.shape)}, b has shape {shape_text(y.shape)}")
     out = OPERATIONS[operation](x, y)
-    _check_size(x, y, out)
+    check_size(x, y, out)
     if out.dim() == 3 and len(out) > PAGES:
-        raise ValueError(f"the picture has room for {PAGES} matrices, the result has shape {_list(out.shape)}; fewer follow the same rule")
-    full = [x.expand(out.shape), y.expand(out.shape)]
-    OPERATIONS[operation](*full).sum().backward()
-    grads = [x.grad.clone(), y.grad.clone()]
-    seen = [
-        torch.autograd.grad(OPERATIONS[operation](*(free := [f.detach().requires_grad_() for f in full])).sum(), free)[k] for k in (0, 1)
-    ]
-    rank = out.dim()
-    pages, lines = (1, 1, *out.shape[:-1])[-2:]
-    apart = (28 * lines + BETWEEN) * pages - BETWEEN + 70
-
-    def axes_of(t):
-        """Axes of the result along which a tensor was stretched."""
-        padded = (1,) * (rank - t.dim()) + tuple(t.shape)
-        return [k for k in range(rank) if padded[k] != out.shape[k] or k < rank - t.dim()]
-
-    stretched = [axes_of(t) for t in (x, y)]
-
-    def sum_of(k, name):
-        t, axes = (x, y)[k], stretched[k]
-        if not axes:
-            return f"{name}.grad has shape {_list(t.shape)}, that of the result: nothing was stretched, nothing is summed."
-        which = ("axis " if len(axes) == 1 else "axes ") + " and ".join(map(str, axes))
-        return (
-            f"{name}.grad has shape {_list(t.shape)}: the gradient {_list(out.shape)} is summed over {which}, where {name} was stretched."
+        raise ValueError(
+            f"the picture has room for {PAGES} matrices, the result has shape {shape_text(out.shape)}; fewer follow the same rule"
         )
+    grads = torch.autograd.grad(out.sum(), [x, y])
+    full = [t.detach().expand(out.shape).clone().requires_grad_() for t in (x, y)]
+    sent = torch.autograd.grad(OPERATIONS[operation](*full).sum(), full)
+    size = cell_size(x, y, out, *sent, *grads)
+    pair = [Stretched(name, t, out.shape, size) for name, t in zip("ab", (x, y))]
+    result = Stretched("result", out, out.shape, size)
+    incoming = torch.ones_like(out)
+    pages, lines, columns = (1, 1, 1, *out.shape)[-3:]
+    tall = (size[1] * lines + BETWEEN) * pages - BETWEEN
+    tops = 34, 34 + tall + 40
+    wide = max(columns * size[0] + 24, 296)
+    lefts = [12 + k * wide for k in range(3)]
+    shape = shape_text(out.shape)
 
-    def stretch_said():
-        parts = [f"{n} {_list(t.shape)} along {' and '.join(f'axis {k}' for k in s)}" for n, t, s in zip("ab", (x, y), stretched) if s]
-        return f"Stretched to {_list(out.shape)}: {'; '.join(parts)}." if parts else "The shapes are equal: nothing is stretched."
+    def sum_of(k):
+        t, axes = pair[k], pair[k].axes
+        own = shape_text(t.tensor.shape)
+        if not axes:
+            return f"{t.name}.grad has shape {own}, that of the result: nothing was stretched, nothing is summed."
+        return f"{t.name}.grad has shape {own}: the gradient {shape} is summed over {_axes(axes)}, where {t.name} was stretched."
+
+    def sent_to(k):
+        name, other = "ab"[k], "ba"[k]
+        rule = {"+": "1", "-": "1" if k == 0 else "-1", "*": other, "/": f"1 / {other}" if k == 0 else "-a / b²"}[operation]
+        return f"Each entry of the result sends g × {rule} to the entry of {name} that it was computed from: {shape} in all."
+
+    stretches = "; ".join(f"{t.name} {shape_text(t.tensor.shape)} along {_axes(t.axes)}" for t in pair if t.axes)
+    sentences = [
+        f"a has shape {shape_text(x.shape)}, b has shape {shape_text(y.shape)}.",
+        f"Stretched to {shape}: {stretches}." if stretches else "The shapes are equal: nothing is stretched.",
+        f"a {operation} b has shape {shape}: one entry of a and one of b for each. Its gradient g is 1 everywhere, as after .sum().",
+        sent_to(0), sum_of(0), sent_to(1), sum_of(1),
+    ]  # fmt: skip
 
     def make(step):
-        sentences = [
-            f"a has shape {_list(x.shape)}, b has shape {_list(y.shape)}.", stretch_said(),
-            f"a {operation} b has shape {_list(out.shape)}. Its gradient is 1 everywhere, as after .sum().",
-            sum_of(0, "a"), sum_of(1, "b"),
-        ]  # fmt: skip
+        step = int(step)
         parts, rows = [], []
-        for k, (name, t) in enumerate(zip("ab", (x, y))):
-            top = 40 + apart * k
-            parts += _draw(t, full[k] if step >= 1 else t, name, 20, top, stretched[k] if step >= 1 else [])
-            if step >= 3 + k:
-                grown, w, _ = _stack(330, top, seen[k], _all_grad, (58, 28), f"before the sum {_list(out.shape)}")
-                summed, _, _ = _stack(660, top, grads[k], _all_grad, (58, 28), f"{name}.grad {_list(t.shape)}")
-                parts += [grown, summed, arrow(335 + w, top + 13, 652, top + 13, "grad")]
-            rows.append([name, _list(t.shape), _list(out.shape), ", ".join(map(str, stretched[k])) or "none",
-                         str(grads[k].tolist()) if step >= 3 + k else "not yet"])  # fmt: skip
+        for k, t in enumerate(pair):
+            own = shape_text(t.tensor.shape)
+            parts.append(words(lefts[0], tops[k] - 9, f"{t.name} {own}" + (f" as {shape}" if step and t.axes else ""), "head"))
+            parts += t.draw(lefts[0], tops[k], t.tensor if not step else full[k], not step, ("leaf", "empty"))
+            if step >= 3 + 2 * k:
+                summed = step >= 4 + 2 * k
+                parts.append(words(lefts[2], tops[k] - 9, f"{t.name}.grad {own}" if summed else f"to {t.name}, before the sum", "head"))
+                parts += t.draw(lefts[2], tops[k], grads[k] if summed else sent[k], summed, ("grad", "grad"))
+            rows.append([t.name, own, shape, ", ".join(map(str, t.axes)) or "none",
+                         str(grads[k].tolist()) if step >= 4 + 2 * k else "not yet"])  # fmt: skip
+        if step >= 2:
+            parts.append(words(lefts[1], tops[0] - 9, f"a {operation} b {shape}", "head"))
+            parts += result.draw(lefts[1], tops[0], out, False, ("out", "out"))
+        if step >= 3:
+            parts.append(words(lefts[1], tops[1] - 9, f"g {shape}", "head"))
+            parts += result.draw(lefts[1], tops[1], incoming, False, ("grad", "grad"))
         return Frame(sentences[step], parts, rows)
 
-    return Panel(f"Broadcasting a {operation} b, forward and back", [timeline(4)], make,
-                 ["Tensor", "Shape", "Stretched to", "Stretched axes", "Gradient"], (900, 2 * apart + 10))  # fmt: skip
+    return Panel(
+        f"Broadcasting a {operation} b, forward and back", [timeline(6)], make,
+        ["Tensor", "Shape", "Stretched to", "Stretched axes", "Gradient"], (3 * wide + 12, tops[1] + tall + 12),
+        breaks=[left - 6 for left in lefts[1:]],
+    )  # fmt: skip
 
 
-def _all_grad(index):
-    return "grad"
+def _axes(axes):
+    return ("axis " if len(axes) == 1 else "axes ") + " and ".join(map(str, axes))
 
 
-def _draw(t, shown, name, left, top, axes):
-    """A tensor, with what was made by stretching in dashes."""
-    part, _, height = _stack(
-        left, top, shown, lambda at: "empty" if any(at[k] for k in axes) else "leaf", (48, 28), f"{name} {_list(shown.shape)}"
-    )
-    hint = words(left, top + height + 16, f"dashed: stretched along {' and '.join(f'axis {k}' for k in axes)}", "note") if axes else ""
-    return [part, hint]
-
-
-# -- 13: matmul backward ---------------------------------------------------------------------------
-
-
-def matmul_backward(a=(2, 3), b=(3, 4)):
-    """The two gradients of a matrix product: which operand is transposed, shape by shape and cell by cell.
-
-    Parameters
-    ----------
-    a, b : tuple or Tensor
-        Shapes (n, k) and (k, m), filled with 1, 2, 3 ...; or matrices.
-
-    Returns
-    -------
-    Panel
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes do not fit, in the words of `matmul`.
-    ValueError
-        If one is no matrix, or has more than 8 rows or columns.
-
-    Examples
-    --------
-    >>> panel = matmul_backward((2, 3), (3, 2)).move(step=1)
-    >>> panel.sentence
-    'A.grad[0, 0] is row 0 of g times column 0 of B transposed: 1 × 1 + 1 × 2 = 3.'
-    """
-    x, y = _tensor(a, 1), _tensor(b, 1)
-    if x.dim() != 2 or y.dim() != 2:
-        raise ValueError(f"matmul_backward shows two matrices; A has shape {_list(x.shape)}, B has shape {_list(y.shape)}")
-    out = x @ y
-    _check_size(x, y)
-    g = torch.ones_like(out)
-    out.backward(g)
-    sides = {
-        "A.grad = g @ B.T": (g, y.detach().T, x.grad, "g", "B transposed", "A.grad"),
-        "B.grad = A.T @ g": (x.detach().T, g, y.grad, "A transposed", "g", "B.grad"),
-    }
-    count = max(x.numel(), y.numel())
-
-    def make(which, step):
-        left, right, result, left_name, right_name, name = sides[which]
-        step = min(step, result.numel())
-        columns = result.shape[1]
-        i, j = divmod(step - 1, columns) if step else (-1, -1)
-        size = (52, 28)
-
-        def kinds(rows, chosen, done=lambda r, c: "op"):
-            return [[("grad" if chosen(r, c) else done(r, c)) for c in range(len(row))] for r, row in enumerate(rows)]
-
-        def seen(r, c):
-            return "leaf" if r * columns + c < step else "empty"
-
-        texts = [_rows(t) for t in (left, right, result)]
-        texts[2] = [[text if r * columns + c < step else "" for c, text in enumerate(row)] for r, row in enumerate(texts[2])]
-        first, w1, _ = cells(20, 60, texts[0], kinds(texts[0], lambda r, c: r == i), size, f"{left_name} {_list(left.shape)}")
-        second, w2, _ = cells(
-            60 + max(w1, 200), 60, texts[1], kinds(texts[1], lambda r, c: c == j), size, f"{right_name} {_list(right.shape)}"
-        )
-        x3 = 100 + max(w1, 200) + max(w2, 220)
-        third, _, _ = cells(x3, 60, texts[2], kinds(texts[2], lambda r, c: (r, c) == (i, j), seen), size, f"{name} {_list(result.shape)}")
-        signs = [words(35 + max(w1, 200), 78, "@", "head"), words(x3 - 25, 78, "=", "head")]
-        shapes = f"{_list(left.shape)} @ {_list(right.shape)} gives {_list(result.shape)}, the shape of {name[0]}"
-        if not step:
-            said = f"{which}: {shapes}."
-        else:
-            terms = " + ".join(f"{number(p, 4)} × {number(q, 4)}" for p, q in zip(left[i].tolist(), right[:, j].tolist()))
-            said = (
-                f"{name}[{i}, {j}] is row {i} of {left_name} times column {j} of {right_name}: {terms} = {number(result[i, j].item(), 6)}."
-            )
-        rows = [[n, _list(t.shape), str(t.tolist()) if t.numel() <= 40 else "large"] for n, t in
-                [("A", x.detach()), ("B", y.detach()), ("g", g), ("A.grad", x.grad), ("B.grad", y.grad)]]  # fmt: skip
-        return Frame(said, [first, second, third, *signs], rows)
-
-    return Panel("Gradients of A @ B", [choice("which", list(sides), label="Gradient"), timeline(count, label="Cell")], make,
-                 ["Matrix", "Shape", "Numbers"], (960, 80 + 28 * max(*x.shape, *y.shape)))  # fmt: skip
-
-
-__all__ = ["broadcast_backward", "matmul_backward"]
+__all__ = ["broadcast_backward"]

@@ -1,10 +1,11 @@
-"""Explorables of training: the bucket that gradients fall into, an optimizer race, and a room to train a network in."""
+"""Explorable: a room to train a network in."""
 
 import asyncio
 import math
 import sys
 import threading
 import time
+from typing import NamedTuple
 
 import numpy as np
 import traitlets
@@ -15,313 +16,206 @@ from autolab.draw import plot
 from autolab.draw.plot import Axes, short
 from autolab.trace.values import number
 from autolab.widgets import static_chart
-from autolab.widgets.functions import function_name
-from autolab.widgets.panel import Frame, Panel, StateMachine, slider, timeline
-
-# -- 5: accumulation -------------------------------------------------------------------------------
+from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
 
 ONE_THREAD = sys.platform == "emscripten"  # as in a browser
-BACKWARD, ZERO, STEP = "Backward", "Zero grad", "Step"
-
-
-def square(w):
-    """The loss that the lessons begin with."""
-    return w**2
-
-
-def accumulation(f=square, w=3.0, lr=0.1):
-    """Press Backward, Zero grad and Step in any order, and watch what is in `.grad`: every backward pass adds.
-
-    Parameters
-    ----------
-    f : function
-        The loss, of one number.
-    w : float
-        Where the parameter starts.
-    lr : float
-        Learning rate of the `torch.optim.SGD` that takes the steps.
-
-    Returns
-    -------
-    StateMachine
-
-    Raises
-    ------
-    TypeError, RuntimeError
-        If `f` does not return a single number that depends on w.
-
-    Examples
-    --------
-    >>> bucket = accumulation(lambda w: w**2, w=3.0)
-    >>> bucket.press("Backward").press("Backward").sentence
-    'Backward adds 6: w.grad is 12. w is 3.'
-    >>> bucket.undo().sentence
-    'Backward adds 6: w.grad is 6. w is 3.'
-    """
-    if not callable(f):
-        raise TypeError(f"accumulation needs a loss of one number, and got {type(f).__name__}: accumulation(lambda w: w**2, w=3.0)")
-
-    # a state: (w, grad or None, what was last poured in, the last action)
-    def act(state, action):
-        value, grad, _, _ = state
-        leaf = torch.tensor(value, dtype=torch.float64, requires_grad=True)
-        leaf.grad = None if grad is None else torch.tensor(grad, dtype=torch.float64)
-        added = 0.0
-        if action == BACKWARD:
-            loss = f(leaf)
-            if not isinstance(loss, torch.Tensor):
-                raise TypeError(f"{function_name(f)} returned {type(loss).__name__}; the loss must be a Tensor computed from w")
-            loss.backward()
-            added = leaf.grad.item() - (grad or 0.0)
-        else:
-            optimizer = torch.optim.SGD([leaf], lr=lr)
-            optimizer.zero_grad() if action == ZERO else optimizer.step()
-        return leaf.item(), None if leaf.grad is None else leaf.grad.item(), added, action
-
-    def show(state):
-        value, grad, added, action = state
-        held = "none" if grad is None else number(grad)
-        said = {
-            "": f"w is {number(value)} and w.grad is {held}.",
-            BACKWARD: f"Backward adds {number(added)}: w.grad is {held}. w is {number(value)}.",
-            ZERO: f"Zero grad empties the bucket: w.grad is {held}. w is {number(value)}.",
-            STEP: "Step changes nothing: there is no gradient." if grad is None else
-                  f"Step moves w by -{short(lr)} × {held}, to {number(value)}. The bucket stays as it is.",
-        }[action]  # fmt: skip
-        return Frame(said, _bucket(value, grad, added, scale), [["w", number(value)], ["w.grad", held], ["last poured in", number(added)]])
-
-    first = act((float(w), None, 0.0, ""), BACKWARD)
-    scale = max(abs(first[1]), 1e-12) * 4
-    title = f"The bucket of gradients of {function_name(f)}"
-    begin, actions = (float(w), None, 0.0, ""), [BACKWARD, ZERO, STEP]
-    return StateMachine(title, begin, act, show, lambda s: actions, ["What", "Number"], (720, 300), breaks=[280])
-
-
-def _bucket(value, grad, added, scale):
-    held = 0.0 if grad is None else grad
-    fill = min(abs(held) / scale, 1.1) * 180
-    fresh = min(abs(added) / scale, 1.1) * 180 if abs(added) <= abs(held) else 0
-    parts = [
-        plot.words(60, 28, "w.grad", "head"), '<path d="M60 40V232H200V40" class="al-l al-l-line"/>',
-        plot.rectangle(64, 230 - fill, 132, fill, "leaf") if fill else "",
-        plot.rectangle(64, 230 - fill, 132, fresh, "grad") if fresh else "",
-        plot.words(130, 255, "none" if grad is None else number(held), "grad", "middle"),
-        plot.words(205, 226 - fill + fresh / 2, f"+ {number(added)}", "grad") if fresh else "",
-    ]  # fmt: skip
-    low, high = -scale, scale
-    axis = Axes((low, high), (0, 1), (290, 40), (420, 110), ("", ""), "")
-    line = [plot.words(346, 60, "the number line of w.grad", "head"), '<path d="M346 110H696" class="al-l al-l-line"/>']
-    for tick in plot.ticks(low, high, 6):
-        x = axis.x(tick)
-        line += [f'<path d="M{x:.1f} 104v12" class="al-l al-l-line"/>', plot.words(x, 132, short(tick), "note", "middle")]
-    was, at = (axis.x(max(low, min(size, high))) for size in (held - added, held))
-    line.append(plot.arrow(was, 96, at, 96, "grad") if added and abs(at - was) > 9 else "")
-    return [*parts, *line, plot.mark(at, 110, "grad" if grad is not None else "a", 6), plot.words(346, 200, f"w = {number(value)}", "head")]
-
-
-# -- 14: optimizer race ----------------------------------------------------------------------------
-
-RATES = 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0
-
-
-def valley(x, y):
-    """A bent valley: steep across, shallow along."""
-    return 0.1 * x**2 + 2 * (y - 0.3 * x**2) ** 2
-
-
-def optimizer_race(f=valley, start=(-2.5, 1.0), x=(-3, 3), y=(-1, 3), steps=40, rates=RATES, optimizers=None):
-    """SGD, momentum and Adam go down the same surface; slide the learning rate.
-
-    Parameters
-    ----------
-    f : function
-        The loss, of two numbers (two tensors).
-    start : tuple
-        Where all begin.
-    x, y : tuple
-        The part of the plane that is shown.
-    steps : int
-        How far the race goes.
-    rates : tuple of float
-        The learning rates of the slider.
-    optimizers : dict, optional
-        Name -> function of (parameters, lr); at most three. By default SGD, SGD with momentum 0.9, and Adam.
-
-    Returns
-    -------
-    Panel
-
-    Raises
-    ------
-    TypeError
-        If `f` does not take two numbers and return one.
-    ValueError
-        For more than three optimizers.
-
-    Examples
-    --------
-    >>> race = optimizer_race(lambda x, y: x**2 + y**2, start=(1.0, 1.0), steps=4, rates=(0.1,))
-    >>> race.move(step=1).sentence
-    'Learning rate 0.1, step 1: SGD is at loss 1.28, momentum is at loss 1.28, Adam is at loss 1.62.'
-    """
-    optimizers = optimizers or {
-        "SGD": lambda p, lr: torch.optim.SGD(p, lr=lr), "momentum": lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9),
-        "Adam": lambda p, lr: torch.optim.Adam(p, lr=lr),
-    }  # fmt: skip
-    if len(optimizers) > 3:
-        raise ValueError(f"a race has room for three optimizers, and got {len(optimizers)}: {', '.join(optimizers)}")
-    kinds = dict(zip(optimizers, "abc"))
-    paths = {(r, name): _descend(f, start, make, r, steps) for r in rates for name, make in optimizers.items()}
-    axes = Axes(x, y, (0, 0), (560, 380), ("x", "y"), "from band to band the loss is four times as large")
-    base = [
-        axes.frame(),
-        _bands(f, axes, x, y),
-        plot.legend(60, 398, [(k, n) for n, k in kinds.items()]),
-        axes.point(*start, "grad", "start"),
-    ]
-
-    def make(rate, step):
-        picture, rows, said = list(base), [], []
-        for name, kind in kinds.items():
-            path = paths[rate, name]
-            for k in range(step):
-                (x0, y0, _), (x1, y1, _) = path[k], path[k + 1]
-                inside = all(axes.xlim[0] <= a <= axes.xlim[1] and axes.ylim[0] <= b <= axes.ylim[1] for a, b in ((x0, y0), (x1, y1)))
-                picture.append(axes.line([x0, x1], [y0, y1], kind) if inside else "")
-            at = path[step]
-            picture.append(axes.point(at[0], at[1], kind))
-            where = "" if np.isfinite(at[2]) else " (it has left every number behind)"
-            said.append(f"{name} is at loss {number(at[2], 3)}{where}")
-            rows.append([name, number(at[0], 4), number(at[1], 4), number(at[2], 4)])
-        board = [plot.words(590, 40, "loss", "head")]
-        for i, (name, kind) in enumerate(kinds.items()):
-            board += [plot.mark(598, 66 + 30 * i, kind), plot.words(612, 70 + 30 * i, f"{name}: {rows[i][3]}")]
-        return Frame(f"Learning rate {short(rate)}, step {step}: {', '.join(said)}.", picture + board, rows)
-
-    rate = slider("rate", rates, start=rates[(len(rates) - 1) // 2], label="learning rate")
-    columns = ["Optimizer", "x", "y", "Loss"]
-    return Panel(f"Optimizer race on {function_name(f)}", [rate, timeline(steps)], make, columns, (800, 412))
-
-
-def _descend(f, start, make, rate, steps):
-    p = [torch.tensor(float(s), dtype=torch.float64, requires_grad=True) for s in start]
-    optimizer, path = make(p, rate), []
-    with np.errstate(all="ignore"):
-        for _ in range(steps + 1):
-            loss = _loss_at(f, p)
-            path.append((p[0].item(), p[1].item(), loss.item()))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    return path
-
-
-def _loss_at(f, p):
-    try:
-        loss = f(*p)
-    except TypeError as error:
-        raise TypeError(f"optimizer_race calls f with two numbers, as in lambda x, y: x**2 + y**2; here: {error}") from error
-    if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
-        raise TypeError("optimizer_race goes down a surface: f is to return one number that depends on x and y")
-    return loss
-
-
-def _bands(f, axes, x, y):
-    across, down = torch.linspace(*map(float, x), 60), torch.linspace(float(y[1]), float(y[0]), 48)
-    with torch.no_grad():
-        try:
-            values = f(across.reshape(1, -1), down.reshape(-1, 1)).expand(48, 60).numpy()
-        except (TypeError, RuntimeError):  # a function of single numbers
-            values = np.array([[f(a, b).item() for a in across] for b in down])
-    low = values.min()
-    level = np.floor(np.log(np.maximum(values - low, 1e-3 * (values.max() - low))) / np.log(4)).astype(int)
-    return plot.regions(axes, level % 2, ["paper", "op"])
-
-
-# -- 15: training room -----------------------------------------------------------------------------
-
 LOOKS = 40  # so often at most the room is looked at while it trains
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}
+TILE, HIGH = 276, 330
+RATES = 0.003, 0.01, 0.03, 0.1, 0.3
+LAYERS = (4,), (8, 8), (16, 16)
+NOISES = 0.0, 0.1, 0.2, 0.3
+WEIGHTS = 5  # so many random beginnings
+NEURONS, SEEN = 8, (12, 10)  # of a layer so many are shown, each on a grid of so many columns and rows
+
+
+class Run:
+    """One training: a network, its data, its optimizer, and what was seen of it so far."""
+
+    def __init__(self, model, data, optimizer, steps, loss_function):
+        self.model, self.data, self.optimizer, self.loss_function = model, data, optimizer, loss_function
+        self.done, self.looks = 0, []
+        points, labels = data[0].numpy(), data[1].numpy()
+        self.plane = Axes(plot.span(points[:, 0]), plot.span(points[:, 1]), (TILE, 0), (TILE, HIGH), ("", ""), "decision")
+        (x0, x1), (y0, y1) = self.plane.xlim, self.plane.ylim
+        self._cells, self._seen = (_grid(np.linspace(x0, x1, n), np.linspace(y1, y0, m)) for n, m in ((56, 44), SEEN))
+        self.dots = "".join(plot.mark(self.plane.x(px), self.plane.y(py), "abc"[int(c) % 3], 3) for (px, py), c in zip(points, labels))
+        self.look()
+        self.curve = Axes((0, steps), (0, 1.15 * max(self.looks[0].loss, 1e-6)), (0, 0), (TILE, HIGH), ("step", ""), "loss")
+
+    def step(self):
+        """One step of the optimizer over all the data."""
+        self.optimizer.zero_grad()
+        self.loss_function(self.model(self.data[0]), self.data[1]).backward()
+        self.optimizer.step()
+        self.done += 1
+
+    def look(self):
+        """Remember loss, decision and hidden neurons as they are now."""
+        was = self.model.training
+        self.model.eval()
+        with torch.no_grad():
+            scores = self.model(self.data[0])
+            chosen = self.model(self._cells).argmax(1).numpy().reshape(44, 56)
+            loss, right = self.loss_function(scores, self.data[1]).item(), (scores.argmax(1) == self.data[1]).float().mean().item()
+            hidden = _hidden(self.model, self._seen)
+        self.model.train(was)
+        self.looks.append(Look(self.done, loss, right, chosen, hidden))
+
+
+class Look(NamedTuple):
+    """What is seen of a network after `done` steps; `hidden`: for each hidden layer, each neuron over the plane."""
+
+    done: int
+    loss: float
+    right: float
+    chosen: np.ndarray
+    hidden: list
+
+
+def _grid(across, down):
+    return torch.from_numpy(np.stack([axis.ravel() for axis in np.meshgrid(across, down)], 1).astype(np.float32))
+
+
+def _hidden(model, points):
+    """What the activations of a network give at points: for each its array (points, neurons)."""
+    found, kinds = [], tuple(ACTIVATIONS.values())
+    hooks = [
+        part.register_forward_hook(lambda module, inputs, output: found.append(output.detach().numpy()))
+        for part in model.modules()
+        if isinstance(part, kinds)
+    ]
+    try:
+        model(points)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return [values for values in found if values.ndim == 2]
 
 
 class TrainingRoom(Panel):
     """What `train` makes: it trains in the background; the timeline goes back to every look that was taken.
 
     `stop()` and `start()` do as the button, `wait()` returns when it has finished, `model` is the network, `figure()` is for paper.
+    Each position of the sliders is a training of its own, which begins where it was left.
     """
 
     running = traitlets.Bool(False).tag(sync=True)
     progress = traitlets.Float(0.0, help="from 0 to 1").tag(sync=True)
 
-    def __init__(self, model, data, optimizer, steps, loss_function, title):
-        self.model, self._data, self._optimizer, self._steps, self._loss = model, data, optimizer, steps, loss_function
-        self._done, self._losses, self._looks, self._thread, self._error = 0, [], [], None, None
+    def __init__(self, make_run, settings, steps, title):
+        self._make_run, self._steps = make_run, steps
+        self._runs, self._thread, self._error = {}, None, None
         self._turns = iter(())
-        self._lock, self._at_work = threading.RLock(), False  # whoever starts and whoever ends must not miss each other
+        self._lock, self._at_work = threading.RLock(), False  # the start and the end of a run must not miss each other
         self._every = max(-(-steps // LOOKS), 1)
-        self._axes()
-        self._look()
         looks = timeline(-(-steps // self._every), label="Look")
-        super().__init__(title, [looks], self._frame_at, ["What", "Number"], (860, 350), breaks=[435])
+        super().__init__(title, [looks, *settings], self._frame_at, ["What", "Number"], (3 * TILE, HIGH), breaks=[TILE, 2 * TILE])
 
-    def _axes(self):
-        points = self._data[0].numpy()
-        self._plane = Axes(plot.span(points[:, 0]), plot.span(points[:, 1]), (440, 0), (420, 340), ("", ""), "decision")
-        with torch.no_grad():
-            first = self._loss(self.model(self._data[0]), self._data[1]).item()
-        self._curve = Axes((0, self._steps), (0, 1.15 * max(first, 1e-6)), (0, 0), (430, 340), ("step", "loss"), "loss")
-        labels = self._data[1].numpy()
-        kinds = "abc"
-        self._points = "".join(plot.mark(self._plane.x(px), self._plane.y(py), kinds[int(c) % 3], 3) for (px, py), c in zip(points, labels))
-        (x0, x1), (y0, y1) = self._plane.xlim, self._plane.ylim
-        across, down = np.meshgrid(np.linspace(x0, x1, 56), np.linspace(y1, y0, 44))
-        self._cells = torch.from_numpy(np.stack([across.ravel(), down.ravel()], 1).astype(np.float32))
+    # -- runs ------------------------------------------------------------------------------------------
+
+    def _run_at(self, at):
+        """The training that a position of the controls is about; a new one has not begun."""
+        settings = {name: self._controls[name]["stops"][k] for name, k in at.items() if name != "step"}
+        key = tuple(settings.values())
+        with self._lock:
+            if key not in self._runs:
+                self._runs[key] = self._make_run(**settings)
+            return self._runs[key]
+
+    @property
+    def _run(self):
+        return self._run_at(self.at)
+
+    @property
+    def model(self):
+        """The network that is shown."""
+        return self._run.model
+
+    @property
+    def _done(self):
+        return self._run.done
 
     def _look(self):
-        was = self.model.training
-        self.model.eval()
-        with torch.no_grad():
-            scores = self.model(self._data[0])
-            chosen = self.model(self._cells).argmax(1).numpy().reshape(44, 56)
-            loss, right = self._loss(scores, self._data[1]).item(), (scores.argmax(1) == self._data[1]).float().mean().item()
-        self.model.train(was)
-        self._looks.append((self._done, loss, right, chosen))
+        self._run.look()
 
-    def _frame_at(self, step):
-        if step >= len(self._looks):
-            return Frame(f"Not trained so far yet: {len(self._looks) - 1} looks were taken. Press Train.", [], [])
-        done, loss, right, chosen = self._looks[step]
-        seen = self._looks[: step + 1]
-        losses = [min(look[1], self._curve.ylim[1]) for look in seen]
+    @traitlets.validate("at")
+    def _in_range(self, proposal):
+        given = {**self.at, **proposal["value"]}  # a page that was saved knows fewer controls
+        if set(given) != set(self._controls):
+            raise traitlets.TraitError(f"at names {sorted(given)}; the controls are {list(self._controls)}")
+        at = {name: int(min(max(k, 0), len(self._controls[name]["stops"]) - 1)) for name, k in given.items()}
+        if any(at[name] != k for name, k in self.at.items() if name != "step"):
+            at["step"] = min(at["step"], len(self._run_at(at).looks) - 1)
+        return at
+
+    @traitlets.observe("at")
+    def _change_run(self, change):
+        old, new = change["old"], change["new"]
+        if not self.view or not old or all(old[name] == k for name, k in new.items() if name != "step"):
+            return
+        self.progress = self._done / self._steps
+        if self._run_at(old).done and not self._done:
+            self.running = True  # what was tried with other settings is tried with these
+
+    # -- what is shown ---------------------------------------------------------------------------------
+
+    def _frame_at(self, step, **settings):
+        run = self._run_at({"step": 0, **{name: self._controls[name]["stops"].index(value) for name, value in settings.items()}})
+        if step >= len(run.looks):
+            return Frame(f"Not trained so far yet: {len(run.looks) - 1} looks were taken. Press Train.", [], [])
+        look, seen, curve = run.looks[step], run.looks[: step + 1], run.curve
+        losses = [min(one.loss, curve.ylim[1]) for one in seen]
         picture = [
-            self._curve.frame(), *(self._curve.line([a[0], b[0]], [la, lb]) for a, b, la, lb in zip(seen, seen[1:], losses, losses[1:])),
-            self._curve.point(done, losses[-1], "a", short(loss, 3)),
-            self._plane.frame(), plot.regions(self._plane, chosen % 3, "abc"), self._points,
+            curve.frame(), curve.line([one.done for one in seen], losses), curve.point(look.done, losses[-1], "a", short(look.loss, 3)),
+            run.plane.frame(), plot.regions(run.plane, look.chosen % 3, "abc"), run.dots, *_neurons(look.hidden),
         ]  # fmt: skip
-        share = f"{right:.0%} of {len(self._data[1])} points"
-        said = f"After {done} of {self._steps} steps the loss is {number(loss, 3)}, and {share} are on the right side."
-        return Frame(said, picture, [["steps", str(done)], ["loss", number(loss)], ["right", f"{right:.1%}"]])
+        share = f"{look.right:.0%} of {len(run.data[1])} points"
+        said = f"After {look.done} of {self._steps} steps the loss is {number(look.loss, 3)}, and {share} are on the right side."
+        told = [[self._controls[name]["label"], str(value)] for name, value in settings.items()]
+        return Frame(said, picture, [["steps", str(look.done)], ["loss", number(look.loss)], ["right", f"{look.right:.1%}"], *told])
 
     def _cached_frame(self, at):
-        key = self._key(at)
-        if at["step"] >= len(self._looks):
-            return self._pack(key, self._frame_at(at["step"]))  # it will be another one later
+        if at["step"] >= len(self._run_at(at).looks):
+            return self._pack(self._key(at), self._compute(at))  # it will be another one later
         return super()._cached_frame(at)
 
+    def _positions(self):
+        """Every look of every training that was begun."""
+        names = [name for name in self._controls if name != "step"]
+        for key, run in list(self._runs.items()):
+            settings = {name: self._controls[name]["stops"].index(value) for name, value in zip(names, key)}
+            yield from ({"step": step, **settings} for step in range(len(run.looks)))
+
     def _fill(self, patience, most=0):
-        for step in range(len(self._looks)):
-            Panel._cached_frame(self, {"step": step})
+        for at in list(self._positions()):
+            Panel._cached_frame(self, at)
+
+    # -- training --------------------------------------------------------------------------------------
 
     @traitlets.observe("running")
     def _switch(self, change):
         with self._lock:
             if not self.running or self._at_work:
                 return
-            if self._done >= self._steps:
+            if self._done >= self._steps and not self._begin_again():
                 self.running = False
                 return
             self._at_work, self._error = True, None
             self._begin()
+
+    def _begin_again(self):
+        """Other random weights where there are some; else it is said that nothing is left to do."""
+        if "weights" in self._controls:
+            count = len(self._controls["weights"]["stops"])
+            for k in range(1, count):
+                at = {**self.at, "weights": (self.at["weights"] + k) % count}
+                if self._run_at(at).done < self._steps:
+                    self._go({**at, "step": len(self._run_at(at).looks) - 1})
+                    return True
+        said = f"All {self._steps} steps are taken: the timeline goes back to each look, and train() begins again."
+        self.frame = {**self._cached_frame(self.at), "sentence": said}
+        return False
 
     def _begin(self):
         """Train beside everything else: in a thread, or where there is but one, as in a browser, in turn with what the page does."""
@@ -359,21 +253,19 @@ class TrainingRoom(Panel):
                 self._at_work = self.running  # it may have been stopped and started again meanwhile
 
     def _train(self):
-        points, labels = self._data
-        while self.running and self._done < self._steps:
-            began = time.perf_counter()
-            for _ in range(min(self._every, self._steps - self._done)):
-                self._optimizer.zero_grad()
-                loss = self._loss(self.model(points), labels)
-                loss.backward()
-                self._optimizer.step()
-                self._done += 1
-            self._look()
-            self._show()
+        while self.running and self._run.done < self._steps:
+            began, run = time.perf_counter(), self._run
+            for _ in range(min(self._every, self._steps - run.done)):
+                run.step()
+            if run is self._run:
+                self._look()
+                self._show()
+            else:
+                run.look()  # the sliders have moved meanwhile
             yield max(0.0, 0.04 - (time.perf_counter() - began))  # a person cannot see more than so many
 
     def _show(self):
-        at = {"step": len(self._looks) - 1}
+        at = {**self.at, "step": len(self._run.looks) - 1}
         frame = Panel._cached_frame(self, at)
         with self.hold_sync():
             self.parts, self.progress = list(self._parts), self._done / self._steps
@@ -417,16 +309,79 @@ class TrainingRoom(Panel):
         ImportError
             If matplotlib is not installed.
         """
-        looks = self._looks[: self.at["step"] + 1]
-        return static_chart.training(looks, self._data[0].numpy(), self._data[1].numpy(), self._plane.xlim, self._plane.ylim)
+        run = self._run
+        looks = [look[:4] for look in run.looks[: self.at["step"] + 1]]
+        return static_chart.training(looks, run.data[0].numpy(), run.data[1].numpy(), run.plane.xlim, run.plane.ylim)
+
+    def state(self):
+        """The traits without Python: of the sliders those are left that were moved, at the places where they have been."""
+        data, names = super().state(), list(self._controls)
+        begun = [self._key(at).split(",") for at in self._positions()]
+        moved = [k for k, name in enumerate(names) if name == "step" or len({key[k] for key in begun}) > 1]
+        here = self._key(self.at).split(",")
+
+        def fits(key):
+            return all(key[k] == here[k] for k in range(len(names)) if k not in moved)
+
+        def shorter(frame):
+            return {**frame, "key": ",".join(frame["key"].split(",")[k] for k in moved)}
+
+        frames = {told["key"]: told for key, f in data["frames"].items() if fits(key.split(",")) for told in [shorter(f)]}
+        return {
+            **data, "controls": [c for k, c in enumerate(data["controls"]) if k in moved], "frames": frames,
+            "frame": shorter(data["frame"]), "at": {names[k]: self.at[names[k]] for k in moved}, "past": [],
+        }  # fmt: skip
 
     def offline(self):
         self.wait()
-        return super().offline()
+        self._fill(0)
+        return self.state()
+
+
+def _neurons(layers):
+    """Small pictures of the plane as the neurons of the hidden layers see it: blue where they are above zero, orange below."""
+    if not layers:
+        return [plot.words(2 * TILE + 12, 22, "no hidden neurons", "head")]
+    parts, top = [plot.words(2 * TILE + 12, 22, "what neurons see", "head")], 50
+    columns, rows = SEEN
+    size = min(60, (HIGH - 40 - 24 * len(layers)) / len(layers) / 2)
+    for n, values in enumerate(layers):
+        shown = values[:, :NEURONS].T.reshape(-1, rows, columns)
+        more = f" ({len(shown)} of {values.shape[1]})" if len(shown) < values.shape[1] else ""
+        parts.append(plot.words(2 * TILE + 12, top, f"layer {n + 1}{more}", "note"))
+        for k, seen in enumerate(shown):
+            left, above = 2 * TILE + 12 + (k % 4) * (size + 5), top + 8 + (k // 4) * size
+            parts.append(_neuron(left, above, seen, (size - 3) / columns, (size - 3) / rows))
+        top += 24 + size * -(-len(shown) // 4)
+    return parts
+
+
+def _neuron(left, top, seen, across, down):
+    most = float(np.abs(seen).max()) or 1.0
+    level = np.clip(np.round(2.4 * seen / most), -2, 2).astype(int)
+    paths = dict.fromkeys((-2, -1, 1, 2), "")
+    for i, row in enumerate(level):
+        edges = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), len(row)]
+        for a, b in zip(edges, edges[1:]):
+            if row[a]:
+                paths[int(row[a])] += f"M{a} {i}h{b - a}v1h{a - b}z"
+    drawn = "".join(
+        f'<path d="{path}" class="al-heat-{"high" if k > 0 else "low"}" fill-opacity="{abs(k) / 2:g}"/>'
+        for k, path in paths.items()
+        if path
+    )
+    rows, columns = seen.shape
+    return (
+        f'<g transform="translate({left:.1f} {top:.1f})"><g transform="scale({across:.3f} {down:.3f})">{drawn}</g>'
+        f'<rect width="{across * columns:.1f}" height="{down * rows:.1f}" class="al-heat-edge"/></g>'
+    )
 
 
 def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03, steps=400, optimizer=None, loss=None, start=True):
-    """Train a network on points in the plane in the background: loss curve and decision boundary as they come, with stop and progress.
+    """Train a network on points in the plane in the background: its loss, its decision, and what its hidden neurons see, as they come.
+
+    Sliders try other learning rates, layers, noise and random weights, as far as these were not given; each is a training of its own.
+    Train at the end begins again from other random weights.
 
     Parameters
     ----------
@@ -483,13 +438,37 @@ def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03,
     classes = int(labels.max().item()) + 1
     if classes > 3:
         raise ValueError(f"the room has three shapes for points, and the labels have {classes} classes")
-    if model is None:
-        sizes = [2, *layers]
-        hidden = [part for a, b in zip(sizes, sizes[1:]) for part in (nn.Linear(a, b), ACTIVATIONS[activation]())]
-        model = nn.Sequential(*hidden, nn.Linear(sizes[-1], classes))
-    optimizer = optimizer or torch.optim.Adam(model.parameters(), lr=lr)
-    room = TrainingRoom(model, (points, labels), optimizer, steps, loss or nn.functional.cross_entropy, "Training room")
+    settings, given, widths = [], data is not None, list(dict.fromkeys([tuple(layers), *LAYERS]))
+    if model is None and optimizer is None:
+        settings = [
+            slider("rate", sorted({*RATES, float(lr)}), start=lr, label="learning rate"),
+            choice("layers", ["+".join(map(str, w)) or "none" for w in widths], label="hidden neurons"),
+            *([] if given else [slider("noise", NOISES, start=0.1)]),
+            choice("weights", [str(k + 1) for k in range(WEIGHTS)], label="random weights"),
+        ]  # fmt: skip
+    state = torch.get_rng_state()
+
+    def make_run(rate=lr, layers=None, noise=0.1, weights="1"):
+        net, points = model, data if given else datasets.two_moons(noise=noise)
+        if net is None:
+            before = torch.get_rng_state()
+            torch.set_rng_state(state)  # the same weights, whatever else is tried
+            if weights != "1":
+                torch.manual_seed(int(weights))
+            net = _network(widths[0] if layers is None else () if layers == "none" else map(int, layers.split("+")), activation, classes)
+            if room:
+                torch.set_rng_state(before)
+        return Run(net, points, optimizer or torch.optim.Adam(net.parameters(), lr=rate), steps, loss or nn.functional.cross_entropy)
+
+    room = None
+    room = TrainingRoom(make_run, settings, steps, "Training room")
     return room.start() if start else room
 
 
-__all__ = ["TrainingRoom", "accumulation", "optimizer_race", "train"]
+def _network(widths, activation, classes):
+    sizes = [2, *widths]
+    hidden = [part for a, b in zip(sizes, sizes[1:]) for part in (nn.Linear(a, b), ACTIVATIONS[activation]())]
+    return nn.Sequential(*hidden, nn.Linear(sizes[-1], classes))
+
+
+__all__ = ["TrainingRoom", "train"]

@@ -228,6 +228,11 @@ for make in [
     lambda: widgets.forward_against_reverse(sizes=(1, 4)), lambda: widgets.underflow(torch.tensor([1e-9, 1e-6, 1.0])),
     lambda: widgets.fusion(x=torch.ones(100_000)), lambda: widgets.optimizer_race(steps=10, rates=(0.01, 0.1)),
     lambda: widgets.compare(lambda w: w * 2, lambda w: w * 3, w=1.0), lambda: widgets.train(steps=80, start=False),
+    widgets.vector_jacobian, widgets.dual_numbers, widgets.finite_differences, widgets.paths,
+    lambda: widgets.vanishing_and_exploding(depths=(2, 8), gains=(0.5, 1.0)), widgets.gradient_graph, widgets.checkpoint_timeline,
+    lambda: widgets.implicit_function(stops=6), lambda: widgets.expectation_gradients(mus=(-1.0, 1.0)),
+    widgets.loop_to_vmap, widgets.curvature,
+    widgets.softmax_backward, widgets.attention_backward, widgets.convolution_backward,
 ]:
     display(make())""",
     """\
@@ -281,7 +286,7 @@ class Driven:
         self.page, self.root = page, page.get_by_role("group", name=name, exact=True)
         self.status = self.root.get_by_role("status").first
         self.step = self.root.get_by_role("toolbar").get_by_role("button", name="Step", exact=True)
-        self.root.scroll_into_view_if_needed()
+        self.root.evaluate("(root) => root.scrollIntoViewIfNeeded()")  # at once: what follows typing is made anew
 
     def button(self, name):
         return self.root.get_by_role("button", name=name, exact=True)
@@ -346,6 +351,75 @@ def drive():
     return Driven
 
 
+@pytest.fixture
+def open_page(browser, tmp_path, page):
+    """Save an explorable and open the file."""
+
+    def opened(widget):
+        page.goto(widget.save_html(tmp_path / "page.html").as_uri())
+        page.wait_for_selector("[data-autolab] > *", state="attached")  # what is long is unpacked after the page has loaded
+        return page
+
+    yield opened
+    assert page.errors == []
+    assert page.external == []
+
+
+@pytest.fixture
+def drag():
+    """Drag an element by the mouse, in small steps, and let go: `drag(page, handle, 60, -40)`."""
+
+    def dragged(page, handle, dx, dy=0, release=True):
+        box = handle.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + dx, y + dy, steps=6)
+        if release:
+            page.mouse.up()
+
+    return dragged
+
+
+@pytest.fixture
+def overlaps():
+    """What cannot be read in the pictures of the explorable on a page of a width, in its states: a list of sentences.
+
+    `overlaps(page, 320) == []` if all can be read.
+    """
+    script = (Path(__file__).parent / "overlap.js").read_text("utf-8")
+
+    def found(page, width, limit=120):
+        page.emulate_media(reduced_motion="reduce")
+        page.set_viewport_size({"width": width, "height": 700})
+        answer = page.evaluate(script, limit)
+        assert answer["states"] > 1  # it has moved
+        return answer["wrong"]
+
+    return found
+
+
+# -- Firefox -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def running_firefox(tmp_path_factory):
+    from tests.browser.firefox import Firefox
+
+    path = os.environ.get("AUTOLAB_FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
+    with Firefox(path, tmp_path_factory.mktemp("firefox")) as started:
+        yield started
+
+
+@pytest.fixture
+def firefox(running_firefox):
+    """Firefox; at the end its console has shown no error."""
+    running_firefox.errors.clear()
+    running_firefox.requests.clear()
+    yield running_firefox
+    assert running_firefox.errors == []
+
+
 # -- the site ------------------------------------------------------------------------------------------
 
 
@@ -373,14 +447,19 @@ def site():
 NO_ERROR = re.compile("favicon|/lite/(api/contents|files)/")
 
 
+def distribution(site):
+    """Where a site takes NumPy from if it has none of its own, as its lock file says: from Pyodide's host."""
+    with urllib.request.urlopen(f"{site}/lite/static/pyodide/pyodide-lock.json") as lock:
+        names = [package["file_name"] for package in json.load(lock)["packages"].values()]
+    return {name.rpartition("/")[0] for name in names if "://" in name}
+
+
 @pytest.fixture
 def look(browser, site):
     """Open a page of the site; at the end there was no error, and no request to another host."""
-    from docs.make.lite import host
-
     contexts, wrong = [], []
-    # Where there is a network, as when the site is deployed, NumPy comes from Pyodide's host.
-    served = (site, host()) if "lite" in os.environ.get("AUTOLAB_REQUIRE", "") else site
+    host = site[: site.index("/", len("https://"))] if site.count("/") > 2 else site
+    served = (host, *distribution(site)) if "lite" in os.environ.get("AUTOLAB_REQUIRE", "") else host
 
     def opened(page, **options):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
@@ -405,7 +484,10 @@ def look(browser, site):
 
 @pytest.fixture(scope="session")
 def axe():
-    """Ask axe-core for violations of WCAG 2.2 AA below a selector; each is one line of text."""
+    """Ask axe-core for violations of WCAG 2.2 AA below a selector; each is one line of text.
+
+    What is written on a control has to be in its name, too: else who speaks to a browser cannot press it.
+    """
     try:
         import axe_playwright_python as found
     except ImportError:
@@ -417,7 +499,8 @@ def axe():
     def violations(page, selector):
         page.evaluate(script)
         result = page.evaluate(
-            "([selector, tags]) => axe.run({include: [selector]}, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']})",
+            "([selector, tags]) => axe.run({include: [selector]}, {runOnly: {type: 'tag', values: tags}, "
+            "resultTypes: ['violations'], rules: {'label-content-name-mismatch': {enabled: true}}})",
             [selector, tags],
         )
         assert len(result["passes"]) > 10  # it has looked

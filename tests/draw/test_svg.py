@@ -216,7 +216,7 @@ def test_a_direction_that_does_not_exist_is_refused():
 
 def test_numbers_that_will_change_have_room():
     small, large = render(square(), room=8), render(square(111.0), room=8)
-    frames = [re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="18"', p) for p in (small, large)]
+    frames = [re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="22"', p) for p in (small, large)]
     assert frames[0] == frames[1] != []
 
 

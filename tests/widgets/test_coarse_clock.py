@@ -36,7 +36,7 @@ def test_a_time_is_never_zero(coarse):
     ],
 )
 def test_explorables_of_costs_tell_times(coarse, panel):
-    times = re.findall(r"([\d.e-]+|inf|nan) (?:ms|us)\b", panel().sentence)
+    times = re.findall(r"([\d.e-]+|inf|nan) (?:ms|µs)\b", panel().sentence)
     assert len(times) == 2 and all(float(t) > 0 and math.isfinite(float(t)) for t in times)
 
 

@@ -28,14 +28,17 @@ def worlds():
     return widgets.compare(lambda w: (w * 2 - 1) ** 2, lambda w: (w * 2).detach() * w, w=3.0)
 
 
-MAKERS = {
-    "forward_and_back": widgets.forward_and_back, "graph_builder": widgets.graph_builder, "chain_rule": widgets.chain_rule,
-    "accumulation": widgets.accumulation, "scissors": widgets.scissors, "two_gradients": widgets.two_gradients,
-    "memory_against_depth": lambda: widgets.memory_against_depth(depths=(2, 4), segments=(0, 2)), "underflow": lambda: widgets.underflow(torch.tensor([1e-9, 1.0])),
-    "broadcast_backward": widgets.broadcast_backward, "matmul_backward": widgets.matmul_backward,
+NO_PANELS = {"Stepper", "graph_builder", "explore", "Explorer", "live", "quiz", "predict", "progress"}
+# Each explorable by itself, but those that would take long or want an argument.
+MAKERS = {name: getattr(widgets, name) for name in widgets.__all__ if name not in NO_PANELS} | {
+    "memory_against_depth": lambda: widgets.memory_against_depth(depths=(2, 4), segments=(0, 2)),
+    "underflow": lambda: widgets.underflow(torch.tensor([1e-9, 1.0])),
     "optimizer_race": lambda: widgets.optimizer_race(steps=4, rates=(0.01, 0.1)), "train": small_room, "compare": worlds,
-    "forward_against_reverse": lambda: widgets.forward_against_reverse(sizes=(1, 2)), "version_counter": widgets.version_counter,
+    "forward_against_reverse": lambda: widgets.forward_against_reverse(sizes=(1, 2)),
     "fusion": lambda: widgets.fusion(x=torch.ones(100_000)),
+    "vanishing_and_exploding": lambda: widgets.vanishing_and_exploding(depths=(2, 4), gains=(0.5, 1.0), width=8, batch=8),
+    "checkpoint_timeline": lambda: widgets.checkpoint_timeline(5, 1),
+    "implicit_function": lambda: widgets.implicit_function(stops=6), "expectation_gradients": lambda: widgets.expectation_gradients(mus=(0.0, 1.0)),
 }  # fmt: skip
 
 
@@ -60,11 +63,6 @@ def moved(panel):
 
 
 # -- what all have in common -----------------------------------------------------------------------
-
-
-def test_every_explorable_is_tested_here():
-    others = {"Stepper", "explore", "Explorer", "live", "quiz", "predict", "progress"}
-    assert set(MAKERS) == set(widgets.__all__) - others
 
 
 def test_undo_takes_the_last_change_back_and_reset_all(panel):
@@ -108,7 +106,7 @@ def test_a_page_without_a_kernel_has_every_frame(panel, tmp_path, monkeypatch):
         assert all(i < len(data["parts"]) for i in frame["picture"])
         assert {str(to) for to in frame.get("next", {}).values() if to is not None} <= set(data["frames"])
     if "ask" not in data and "progress" not in data:
-        assert len(data["frames"]) == np.prod([len(c["stops"]) for c in panel.controls])
+        assert len(data["frames"]) == len(panel._positions())
 
 
 # -- the panel itself --------------------------------------------------------------------------------
@@ -144,8 +142,8 @@ def test_unknown_controls_and_words_are_refused(plain, made):
         plain.move(y=1)
     with pytest.raises(traitlets.TraitError, match="the controls are"):
         plain.at = {"x": 1}
-    with pytest.raises(ValueError, match="is none of nothing, detach"):
-        made("scissors").move(cut="glue")
+    with pytest.raises(ValueError, match="is none of joined, cut"):
+        made("scissors").move(xa="glue")
     with pytest.raises(TypeError, match="no steps"):
         made("scissors").step()
 
@@ -168,11 +166,12 @@ def test_a_page_of_a_machine_knows_more_than_the_widget_that_can_ask():
     assert data["ask"] is None
 
 
-def test_a_machine_answers_the_browser(made):
-    builder = made("graph_builder").reset()
-    builder.press("square").press("exp").press("sin")
-    builder.ask = {"state": builder.at["state"], "action": "relu", "n": 1}
-    assert builder.sentence.startswith("relu made a node")
+def test_a_machine_answers_the_browser():
+    counter = widgets.version_counter()
+    for _ in range(3):
+        counter.press("a.add_(1)")
+    counter.ask = {"state": counter.at["state"], "action": "v.mul_(2)", "n": 1}
+    assert counter.sentence.startswith("After v.mul_(2)")
 
 
 def test_what_cannot_be_pressed_is_said(made):
@@ -225,13 +224,6 @@ def test_forward_comes_before_backward():
     assert said[-1] == "Back: AccumulateGrad receives 30; x.grad becomes 30."
 
 
-def test_the_builder_shows_what_the_engine_made():
-    builder = widgets.graph_builder({"half": lambda h: h / 2}, x=8.0).press("half").press("+ x")
-    assert [row[2] for row in builder.rows if row[2].endswith("0")] == ["DivBackward0", "AddBackward0"]
-    assert builder.press("backward()").sentence == "backward() has run: x.grad is 1.5."
-    assert builder._cached_frame(builder.at)["next"] == {}
-
-
 def test_gradients_fall_into_the_bucket():
     bucket = widgets.accumulation(lambda w: w**2, w=3.0, lr=0.1)
     for action, grad in [("Backward", "6"), ("Backward", "12"), ("Backward", "18"), ("Step", "18"), ("Zero grad", "none")]:
@@ -240,69 +232,11 @@ def test_gradients_fall_into_the_bucket():
     assert "Step changes nothing" in bucket.press("Step").sentence
 
 
-@pytest.mark.parametrize(("cut", "end", "said"), [
-    ("nothing", "backward once", "x.grad is 42, w.grad is 28."), ("nothing", "twice, retain_graph", "x.grad is 84, w.grad is 56."),
-    ("nothing", "backward twice", "raises RuntimeError: Trying to backward through the graph a second time"),
-    ("detach()", "backward once", "raises RuntimeError: element 0 of tensors does not require grad"),
-    ("detach() and w again", "backward once", "x.grad is None, w.grad is 216."),
-    ("inference_mode and w again", "backward once", "raises RuntimeError: Inference tensors cannot be saved for backward"),
-    ("x.requires_grad_(False)", "backward once", "x.grad is None, w.grad is 28."), ("nothing", "autograd.grad", "g is (28,)."),
-])  # fmt: skip
-def test_scissors_cut_as_the_engine_does(made, cut, end, said):
-    assert said in made("scissors").reset().move(cut=cut, end=end).sentence
-
-
-def test_a_write_is_noticed_by_the_rule_that_saved_what_was_written():
-    square, exp = widgets.version_counter(lambda a: a**2), widgets.version_counter(torch.exp)
-    assert "modified by an inplace operation" in square.press("a.add_(1)").press("y.backward()").sentence
-    assert "x.grad is" in exp.press("a.add_(1)").press("y.backward()").sentence
-    assert "a leaf Variable that requires grad" in exp.reset().press("x.add_(1)").sentence
-
-
-def test_broadcast_axes_are_stretched_and_summed():
-    panel = widgets.broadcast_backward((2, 1), (1, 3), "+").move(step=4)
-    assert [row[3] for row in panel.rows] == ["1", "0"]
-    assert [row[4] for row in panel.rows] == ["[[3.0], [3.0]]", "[[2.0, 2.0, 2.0]]"]
-    with pytest.raises(RuntimeError, match="must match the size"):
-        widgets.broadcast_backward((2,), (3,))
-    with pytest.raises(ValueError, match="room for 8"):
-        widgets.broadcast_backward((20,), (1,))
-    with pytest.raises(ValueError, match="up to three axes"):
-        widgets.broadcast_backward((1, 1, 1, 1), (1,))
-    with pytest.raises(ValueError, match="room for 4 matrices"):
-        widgets.broadcast_backward((5, 1, 1), (1,))
-
-
-def test_three_axes_are_drawn_as_matrices_and_summed_back():
-    panel = widgets.broadcast_backward((2, 1, 3), (4, 1)).move(step=4)
-    assert "the gradient [2, 4, 3] is summed over axes 0 and 2, where b was stretched" in panel.sentence
-    x, y = (torch.arange(6.0).reshape(2, 1, 3) + 1).requires_grad_(), (torch.arange(4.0).reshape(4, 1) + 1).requires_grad_()
-    (x * y).sum().backward()
-    assert str(panel.parts).count("al-k-empty") == (24 - 6) + (24 - 4)  # what stretching made, of both
-    assert [row[-1] for row in panel.rows] == [str(x.grad.tolist()), str(y.grad.tolist())]
-
-
-def test_each_cell_of_a_matrix_gradient_is_a_row_times_a_column():
-    panel = widgets.matmul_backward(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
-    panel.move(which="A.grad = g @ B.T", step=2)
-    assert panel.sentence == "A.grad[0, 1] is row 0 of g times column 1 of B transposed: 1 × 4 = 4."
-    with pytest.raises(ValueError, match="two matrices"):
-        widgets.matmul_backward((3,), (3, 1))
-
-
 def test_the_race_is_run_by_the_real_optimizers():
     race = widgets.optimizer_race(lambda x, y: x**2 + y**2, start=(1.0, 1.0), steps=3, rates=(0.1,)).move(step=3)
     assert float(race.rows[0][3]) == pytest.approx(2 * 0.8**6, rel=1e-3)
     with pytest.raises(ValueError, match="room for three"):
         widgets.optimizer_race(optimizers=dict.fromkeys("abcd"))
-
-
-def test_checkpoints_keep_less():
-    panel = widgets.memory_against_depth(depths=(12,), segments=(0, 4), input=torch.ones(512, 64))
-    sizes = {row[0]: float(row[1].split()[0]) * (1000 if "MB" in row[1] else 1) for row in panel.rows}
-    assert sizes["4 segments"] < 0.8 * sizes["no checkpoints"]
-    with pytest.raises(RuntimeError, match="both shapes must be equal"):
-        widgets.memory_against_depth(lambda: torch.nn.Linear(64, 3))
 
 
 def test_what_is_lost_is_what_half_loses():
@@ -316,35 +250,6 @@ def test_what_is_lost_is_what_half_loses():
 
 def test_the_history_of_a_real_scaler_is_shown():
     assert "GradScaler&#x27;s history" in widgets.underflow().picture()
-
-
-def test_forward_mode_counts_inputs_and_reverse_mode_outputs():
-    panel = widgets.forward_against_reverse(sizes=(1, 3)).move(inputs=3, outputs=1)
-    assert [row[1] for row in panel.rows] == ["3", "1"]
-    with pytest.raises(RuntimeError, match="its result has shape"):
-        widgets.forward_against_reverse(lambda n, m: lambda x: x * 2, sizes=(1, 2))
-
-
-def test_fusion_reads_and_writes_once():
-    panel = widgets.fusion(lambda x: torch.sin(x * 2 + 5), torch.ones(100_000)).move(step=9)
-    assert "eager 2400000 bytes read and written, fused 800000 bytes (3 times less)" in panel.sentence
-    with pytest.raises(RuntimeError, match="nothing to fuse|eager mode"):
-        widgets.fusion(lambda x: x @ x, torch.ones(30, 30))
-
-
-def test_two_worlds_part_where_zero_grad_was_forgotten():
-    def trained(w, zero):
-        ((w * 2 - 1) ** 2).backward()
-        if zero:
-            w.grad = None
-        return (w * 2 - 1) ** 2
-
-    panel = widgets.compare(lambda w: trained(w, True), lambda w: trained(w, False), w=3.0)
-    assert panel.comparison.sentence == "Backward 4: w finds nothing in one run and 20 in the other in .grad."
-    assert panel.move(step=99).sentence.startswith("Moment 8: here they part.")
-    assert [row[3] for row in panel.rows] == ["same"] * 7 + ["first difference"]
-    with pytest.raises(TypeError, match="two functions, two losses or two traces"):
-        widgets.compare(1, 2)
 
 
 # -- the training room -----------------------------------------------------------------------------
@@ -440,8 +345,6 @@ def test_an_expression_is_typed_anew():
     assert engine.type("x + sin(y)").sentence.startswith("x = 1, y = 2: the result is 1.9093")
     engine.expression = "x +"
     assert "is no expression" in engine.problem
-    engine.expression = "y ** 2"
-    assert "explore has no slider" in engine.problem  # y is fixed
     engine.expression = "z ** 2"
     assert engine.problem == "" and list(engine.values) == ["z"]
 

@@ -183,12 +183,11 @@ def test_a_page_keeps_its_script_whatever_names_contain(x, tmp_path):
     assert page.count("</script>") == 1
 
 
-def test_a_page_starts_where_the_widget_stands(stepper, tmp_path):
+def test_a_page_starts_where_the_widget_stands(stepper):
     stepper.step()
     stepper.playing = True
-    page = stepper.save_html(tmp_path / "page.html").read_text("utf-8")
-    assert '"position":1' in page
-    assert '"playing":false' in page
+    data = stepper.offline()
+    assert (data["position"], data["playing"]) == (1, False)
 
 
 def test_a_page_of_a_large_graph_is_compressed(x, tmp_path):
@@ -196,5 +195,4 @@ def test_a_page_of_a_large_graph_is_compressed(x, tmp_path):
     for _ in range(300):
         y = (y * x).tanh() + 1
     page = torch.Stepper(y).save_html(tmp_path / "page.html").read_text("utf-8")
-    assert "DecompressionStream" in page
     assert len(page) < 1_200_000  # of seven million

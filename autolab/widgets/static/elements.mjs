@@ -1,7 +1,8 @@
 // The explorables. Python sends a recorded run (autolab/trace) and its picture (autolab/draw); this module shows
 // them, moves through them and tells Python what the learner did. It never computes a value or a gradient.
 
-const PERIOD = 1400; // milliseconds per step at speed 1
+const PERIOD = 700; // milliseconds per step at speed 1
+const LARGEST = 1.35; // how much a picture may grow on a wide screen
 const EDGE = 40; // pixels around a node that is scrolled into view
 const SPEEDS = [0.5, 1, 2, 4];
 const SUPPRESS = "data-lm-suppress-shortcuts"; // keys typed in an element with this attribute are not the notebook's
@@ -61,4 +62,9 @@ function follow(model, traits, changed) {
 function change(model, values) {
   for (const [key, value] of Object.entries(values)) model.set(key, value);
   model.save_changes();
+}
+
+function takeBack(model) {
+  const past = model.get("past");
+  if (past.length) change(model, { at: past.at(-1), past: past.slice(0, -1) });
 }

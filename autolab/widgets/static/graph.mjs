@@ -9,8 +9,12 @@ class Graph {
     this.el.innerHTML = svg;
     this.svg = this.el.firstElementChild;
     this.svg.setAttribute("role", "group");
-    this.svg.style.minWidth = `${0.8 * this.svg.getAttribute("width")}px`; // smaller is hard to read: then it scrolls
+    this.svg.style.minWidth = `${this.svg.getAttribute("width")}px`; // smaller is hard to read: then it scrolls
     this.svg.querySelectorAll("desc").forEach((desc) => desc.remove());
+    this.svg.querySelectorAll("[data-node] text, .al-block").forEach((words) => { // the node's name has them
+      words.setAttribute("aria-hidden", "true");
+      words.after(" ");
+    });
     this.nodes = new Map();
     this.homes = homes;
     this.holds = new Map();
@@ -33,6 +37,11 @@ class Graph {
       g.setAttribute("tabindex", "-1");
       g.setAttribute(SUPPRESS, "true");
       this.describe(g, false);
+      this.entitle(g);
+    }
+    for (const title of choose ? this.svg.querySelectorAll(".al-block title") : []) {
+      title.parentElement.dataset.told = title.textContent; // the number of a cell: texts in a node would belong to its name
+      title.remove();
     }
     for (const g of this.svg.querySelectorAll("[data-at]:not(.al-closed)")) {
       const at = Number(g.dataset.at);
@@ -87,7 +96,7 @@ class Graph {
     }, { passive: false });
     this.el.addEventListener("pointerdown", (down) => {
       this.dragged = false;
-      if (down.button || down.pointerType !== "mouse") return;
+      if (down.button || down.pointerType !== "mouse" || down.target.closest(".al-handle")) return;
       const { scrollLeft, scrollTop } = this.el;
       const move = (event) => {
         const x = event.clientX - down.clientX, y = event.clientY - down.clientY;
@@ -134,9 +143,36 @@ class Graph {
     this.position = position;
   }
 
+  // What a node sends travels along its edges, from the pill on a line into the box of its input; back again when a step is undone.
+  send(step, back) {
+    land(this.svg);
+    if (calm()) return;
+    for (const g of (this.fires[step] || []).filter((e) => e.dataset.edge).slice(0, 12)) {
+      const pill = g.querySelector(".al-pill"), box = this.nodes.get(g.dataset.from)?.querySelector(".al-box");
+      if (!pill || !box) continue;
+      const a = pill.getBBox(), b = box.getBBox(), token = document.createElementNS(SVG, "g");
+      token.setAttribute("class", "al-on al-flight");
+      token.append(pill.cloneNode(true));
+      const away = `${b.x + b.width / 2 - a.x - a.width / 2}px ${b.y + b.height / 2 - a.y - a.height / 2}px`, here = "0px 0px";
+      this.svg.aloft.push(passing(this.svg, token, { translate: back ? [away, here] : [here, here, away], opacity: back ? [0, 1] : [1, 1, 0.3] },
+        { duration: FLIGHT, easing: "ease-in-out" }));
+    }
+  }
+
+  // A node's title is its description; it is in the picture only while it is pointed at, as a text it would belong to the name.
+  entitle(g) {
+    const title = g.querySelector("title");
+    g.setAttribute("aria-description", title.textContent);
+    title.remove();
+    g.addEventListener("pointerenter", () => g.prepend(title));
+    g.addEventListener("pointerleave", () => title.remove());
+  }
+
+  // A node is called by what is written in it.
   describe(g, withGradient) {
-    const grad = withGradient ? `, ${g.querySelector(".al-grad").textContent}` : "";
-    g.setAttribute("aria-label", g.querySelector("title").textContent + grad);
+    const written = [...g.querySelectorAll(withGradient ? "text" : "text:not(.al-grad, .al-pill *)")];
+    g.setAttribute("aria-label", written.map((t) => t.textContent).filter(Boolean).join(" "));
+    if (g.matches(".al-closed")) g.setAttribute("aria-expanded", "false");
   }
 
   select(id) {

@@ -9,6 +9,27 @@ SHARED.places ??= new Map(); // key -> the outputs that wait for it or show it
 const unpack = (text) => new Response(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))])
   .stream().pipeThrough(new DecompressionStream("gzip"))).json();
 
+// A column of autolab/widgets/packing.py as the list that it stands for.
+function spread(column) {
+  if (Array.isArray(column)) return column;
+  const { by, rows, lengths, at, shapes, shape, of } = column;
+  let was = by ? 0 : [];
+  if (by) return by.map((step) => (step === null ? null : (was += step)));
+  if (rows) return rows.map((row) => (was = row.map((step, i) => step + (was[i] ?? 0))));
+  const reader = (one) => { const all = spread(one); let i = 0; return () => all[i++]; };
+  if (at) {
+    const readers = at.map(reader);
+    return spread(lengths).map((n) => readers.slice(0, n).map((read) => read()));
+  }
+  const readers = new Map(Object.entries(of).map(([name, one]) => [name, reader(one)]));
+  return spread(shape).map((k) => Object.fromEntries(shapes[k].map((name) => [name, readers.get(name)()])));
+}
+
+function entries({ keys, named, values }) {
+  const names = spread(keys).map(String);
+  return Object.fromEntries(spread(values).map((value, i) => [names[i], named ? { key: names[i], ...value } : value]));
+}
+
 // A model without Python: it holds the traits and tells who listens. `answers`: trait -> each of its values -> the traits
 // that Python would set then, packed or not. `moved` collects the traits that the learner has changed.
 function pageModel(data, answers = {}, moved = new Set(), save_changes = () => {}) {
@@ -50,9 +71,10 @@ function keptInBrowser(el, data) {
   return () => { try { localStorage.setItem(name, JSON.stringify(data.attempts)); } catch { /* as above */ } };
 }
 
-// Draws an explorable in a place of the page from what was saved with it, and joins it to Python as long as that is there.
-function mount(el, key, { data, answers, css, keeps }) {
+// Draws an explorable in a place of the page from what was saved with it (`tables`: traits in columns), and joins it to Python as long as that is there.
+function mount(el, key, { data, tables = {}, answers, css, keeps }) {
   dress(css);
+  for (const [name, packed] of Object.entries(tables)) data[name] = entries(packed);
   const keep = keeps ? keptInBrowser(el, data) : () => {};
   const moved = new Set(), saved = pageModel(data, answers, moved, keep), { playing, running, ask } = data; // as they are without Python
   let close = null;

@@ -9,22 +9,29 @@ function panel(model, el) {
   const keyOf = (at) => controls.map((c) => at[c.name]).join(",");
   const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
   const listing = h("pre", { class: "al-code", ...SCROLLS, "aria-label": "Code", hidden: "" });
-  const place = h("div", { class: "al-graph", ...SCROLLS, "aria-label": "Picture" });
+  const place = h("div", { class: "al-graph", ...SCROLLS, "aria-label": `${model.get("title")}, picture` });
+  const readout = h("p", { class: "al-readout", "aria-hidden": "true", hidden: "" }); // what is pointed at; a screen reader is told by its label
+  const tiles = edges.slice(1).map((right, i) => {
+    const svg = document.createElementNS(SVG, "svg"), wide = right - edges[i];
+    const box = { class: "al-svg al-plot", viewBox: `${edges[i]} 0 ${wide} ${height}`, width: wide, height };
+    for (const [name, value] of Object.entries(box)) svg.setAttribute(name, value);
+    // never smaller than it is drawn, so that its words stay readable
+    svg.style.cssText = `flex: ${wide} 0 ${wide}px; max-width: ${LARGEST * wide}px; min-width: ${wide}px`;
+    return svg;
+  });
+  place.append(...tiles);
   const table = tableTwin("Table of what is shown", model.get("columns"), (body) => body.replaceChildren(...(shown?.rows || []).map((r) => row(r))));
-  let shown = null, dragging = false;
+  let shown = null, dragging = false, way = 0; // way: 1 after a step on, -1 after one back
 
   const go = (at, forget) => {
     if (keyOf(at) === keyOf(model.get("at"))) return;
     change(model, { past: forget ? model.get("past") : [...model.get("past"), model.get("at")], at });
   };
   const start = Object.fromEntries(controls.map((c) => [c.name, c.start]));
-  const undo = () => {
-    const past = model.get("past");
-    if (past.length) change(model, { at: past.at(-1), past: past.slice(0, -1) });
-  };
+  const undo = () => { way = -1; takeBack(model); };
   const last = steps && steps.stops.length - 1;
   const position = () => model.get("at")[steps.name];
-  const stepTo = (to) => go({ ...model.get("at"), [steps.name]: Math.max(0, Math.min(last, to)) });
+  const stepTo = (to, forget) => go({ ...model.get("at"), [steps.name]: Math.max(0, Math.min(last, to)) }, forget);
   const pauseAnd = (action) => () => { if (model.get("playing")) change(model, { playing: false }); action(); };
   const play = () => {
     if (!model.get("playing") && position() === last) stepTo(0);
@@ -38,6 +45,17 @@ function panel(model, el) {
   const speed = steps && h("select", { class: "al-select", "aria-label": "Speed", onchange: () => change(model, { speed: Number(speed.value) }) },
     ...SPEEDS.map((s) => h("option", { value: String(s) }, `${s}×`)));
   const count = steps && h("span", { class: "al-count" });
+  let aloft = null; // the frame that numbers travel to while the timeline is held
+  const between = (k, share) => {
+    const to = share > 0 && known.get(keyOf({ ...model.get("at"), [steps.name]: k + 1 }));
+    for (const svg of tiles) {
+      if (to !== aloft) fly(svg, to?.flights || []);
+      hold(svg, share);
+    }
+    aloft = to;
+  };
+  const settle = (back) => { tiles.forEach((svg) => letGo(svg, back)); aloft = null; };
+  const scrub = steps && timeline(steps.label, last, (k, forget) => pauseAnd(() => stepTo(k, forget))(), between, settle);
   const actions = h("div", { class: "al-bar", role: "group", "aria-label": "Actions" });
   const stopButton = typeof model.get("running") === "boolean" && h("button", { type: "button", class: "al-button",
     onclick: () => change(model, { running: !model.get("running") }) });
@@ -60,15 +78,22 @@ function panel(model, el) {
     } };
   });
 
+  const touch = hands(place, {
+    controls, tracks: model.get("tracks") || {}, go, act, at: () => model.get("at"), past: () => model.get("past"),
+    can: (action) => action in (shown?.next || {}), same: (at) => keyOf(at) === keyOf(model.get("at")),
+    restore: (at, past) => change(model, { at, past }), drawn: () => reveal(shown),
+    tell: (words) => { readout.textContent = words; },
+  });
+
   const root = h("div", { class: "al-root al-panel", role: "group", "aria-label": model.get("title") },
-    h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton, stepButton, playButton, speed, count,
+    h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton, stepButton, playButton, speed, scrub && scrub.el, count,
       stopButton || null, progress || null),
     inputs.length ? h("div", { class: "al-bar" }, ...inputs.map((i) => i.el)) : null, machine ? actions : null,
-    status, h("div", { class: "al-main" }, place, listing), table.el);
+    status, h("div", { class: "al-main" }, place, readout, listing), table.el);
   root.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.target.matches("input, select")) { keepKeys(event); return; }
-    if (!steps || event.target.closest(".al-scroll, .al-graph, .al-code")) return;
+    if (!steps || event.target.closest(".al-scroll, .al-code")) return;
     const keys = { ArrowRight: () => stepTo(position() + 1), ArrowLeft: () => stepTo(position() - 1), Home: () => stepTo(0), End: () => stepTo(last) };
     const action = keys[event.key] ? pauseAnd(keys[event.key]) : event.key === " " && !event.target.closest("button, summary") ? play : null;
     if (!action) return;
@@ -79,6 +104,8 @@ function panel(model, el) {
 
   function act(action) {
     const to = shown.next[action], at = model.get("at");
+    way = 1;
+    if (to === undefined) return;
     if (to !== null) { go({ ...at, [machine.name]: to }); return; }
     const ask = model.get("ask");
     status.textContent = ask ? "Asking Python." : BEYOND;
@@ -100,6 +127,7 @@ function panel(model, el) {
     off(undoButton, !model.get("past").length);
     if (steps) {
       off(stepButton, position() === last);
+      scrub.show(position());
       count.textContent = `${steps.label} ${position()} of ${last}`;
       const playing = model.get("playing");
       playButton.replaceChildren(sign(playing ? "pause" : "play"), playing ? "Pause" : "Play");
@@ -110,22 +138,57 @@ function panel(model, el) {
     }
     root.setAttribute("aria-busy", String(!found)); // Python has been asked
     if (found && found !== shown) show(found);
-    else if (!found && model.page) status.textContent = BEYOND;
+    else if (found) status.textContent = found.sentence; // it may have said that something is not known
+    else if (model.page) status.textContent = BEYOND;
+  }
+
+  // What another tile shows is not there for keys and screen readers in this one.
+  function leaveOut(svg) {
+    const { left, right } = svg.getBoundingClientRect();
+    for (const el of svg.querySelectorAll(".al-handle, .al-press, .al-tensor")) {
+      const box = el.getBoundingClientRect(), x = box.left + box.width / 2;
+      if (x >= left && x < right) continue;
+      [el, ...el.querySelectorAll("[tabindex]")].forEach((e) => e.removeAttribute("tabindex"));
+      el.setAttribute("aria-hidden", "true");
+    }
+  }
+
+  // What the frame is about is scrolled into the picture's box; the page stays where it is.
+  function reveal(frame) {
+    if (!frame?.focus) return;
+    const [x, y, w, tall] = frame.focus, svg = tiles.findLast((t, i) => edges[i] <= x) || tiles[0];
+    const box = svg.getBoundingClientRect(), outer = place.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+    const left = box.left - outer.left + (x - svg.viewBox.baseVal.x) * scale, top = box.top - outer.top + y * scale;
+    const by = (low, high, size) => (low < 0 || high - low > size - EDGE ? low - EDGE / 2 : high > size ? high - size + EDGE / 2 : 0);
+    place.scrollBy({ left: by(left, left + w * scale, place.clientWidth), top: by(top, top + tall * scale, place.clientHeight), behavior: calm() ? "auto" : "smooth" });
   }
 
   function show(frame) {
+    const before = shown;
     shown = frame;
+    if (steps && before) way = Math.sign(frame.key.split(",")[controls.indexOf(steps)] - before.key.split(",")[controls.indexOf(steps)]);
     const parts = model.get("parts");
     if (status.textContent !== frame.sentence) status.textContent = frame.sentence;
     status.classList.toggle("al-error", Boolean(frame.error));
-    const drawn = frame.picture.map((i) => parts[i]).join("");
-    place.innerHTML = edges.slice(1).map((right, i) => {
-      const wide = right - edges[i];
-      return `<svg xmlns="http://www.w3.org/2000/svg" class="al-svg al-plot" viewBox="${edges[i]} 0 ${wide} ${height}" width="${wide}"
-        height="${height}" ${i ? 'aria-hidden="true"' : 'role="img"'} style="flex: ${wide} 1 ${0.75 * wide}px; max-width: ${wide}px;
-        min-width: ${0.75 * Math.min(wide, 700)}px">${drawn}</svg>`;
-    }).join("");
-    place.firstElementChild.setAttribute("aria-label", frame.sentence);
+    const has = (words) => frame.picture.some((i) => parts[i].includes(words)), handy = has("tabindex=");
+    const moves = Boolean(before) && !dragging && !touch.busy() && !scrub?.busy() && !calm();
+    const focused = place.contains(document.activeElement) && document.activeElement.closest("[data-key]")?.dataset.key;
+    tiles.forEach((svg, i) => {
+      svg.setAttribute("role", handy ? "group" : "img");
+      svg.setAttribute("aria-label", i ? `${frame.sentence} Continued.` : frame.sentence);
+      if (i && !handy) svg.setAttribute("aria-hidden", "true"); else svg.removeAttribute("aria-hidden");
+      paint(svg, frame.picture, parts, moves);
+      touch.dress(svg);
+      if (handy && tiles.length > 1) leaveOut(svg);
+      if (moves) fly(svg, way > 0 ? frame.flights || [] : way < 0 && before.flights || [], way < 0);
+      else if (!scrub?.busy()) land(svg);
+    });
+    if (focused && !place.contains(document.activeElement)) {
+      const again = [...place.querySelectorAll("[data-key][tabindex]")].find((el) => el.dataset.key === focused && el.tabIndex >= 0);
+      (again || place).focus({ preventScroll: true });
+    }
+    readout.hidden = !has("al-heat-cell");
+    if (!touch.busy()) reveal(frame);
     place.hidden = !frame.picture.length;
     listing.hidden = !frame.code;
     listing.textContent = frame.code || "";

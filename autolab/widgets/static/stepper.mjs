@@ -1,5 +1,7 @@
 // ---- Stepper --------------------------------------------------------------------------------------------------
 
+const FAINT = 0.15; // as in draw/cells.py
+
 function stepper(model, el) {
   const trace = JSON.parse(model.get("trace"));
   const { nodes, edges, steps } = trace;
@@ -58,19 +60,34 @@ function stepper(model, el) {
     onchange: () => change(model, { speed: Number(speed.value) }) },
   ...SPEEDS.map((s) => h("option", { value: String(s) }, `${s}×`)));
   const count = h("span", { class: "al-count" });
+  let aloft = 0; // the step whose gradients travel while the timeline is held
+  const between = (k, share) => {
+    const to = share > 0 ? k + 1 : 0;
+    if (to !== aloft) graph.send(to, false);
+    hold(graph.svg, (1 + share) / 2); // they rest on their line for the first half
+    aloft = to;
+  };
+  const settle = (back) => { letGo(graph.svg, back); aloft = 0; };
+  const scrub = timeline("Step", last, (k) => pauseAnd(() => go(k))(), between, settle);
   const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
   const inspector = h("div", { class: "al-inspect", role: "group", "aria-label": "Inspected node" });
+  const readout = h("p", { class: "al-readout", "aria-hidden": "true" }); // the number of the cell that is pointed at or has the focus
+  const tell = (words) => { readout.textContent = words; };
+  const touch = hands(inspector, { controls: [], tracks: {}, tell });
+  for (const type of ["pointerover", "pointerout"]) place.addEventListener(type, ({ target }) => {
+    if (target.dataset.told) tell(type === "pointerover" ? target.dataset.told : "");
+  });
   const table = tableTwin("Table of all steps", ["Step", "Node", "Value", "Receives", "Sends"], fillTable);
 
   const root = h("div", { class: "al-root al-stepper", role: "group", "aria-label": model.get("title") },
     h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" },
-      resetButton, undoButton, stepButton, playButton, speed, count),
+      resetButton, undoButton, stepButton, playButton, speed, scrub.el, count),
     status,
     tools || null, trail || null,
-    h("div", { class: "al-main" }, place, inspector),
+    h("div", { class: "al-main" }, place, inspector), readout,
     table.el);
   root.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select, input, .al-scroll")) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select, input, .al-scroll, .al-heat-cell")) return;
     const onButton = event.target.closest("button, summary");
     const keys = { ArrowRight: pauseAnd(step), ArrowLeft: pauseAnd(undo), Home: pauseAnd(() => go(0)),
       End: pauseAnd(() => go(last)), "+": () => graph.zoom(1.25), "-": () => graph.zoom(0.8), 0: () => graph.zoom(0) };
@@ -120,8 +137,11 @@ function stepper(model, el) {
 
   function draw() {
     if (!graph) return;
-    const at = position();
+    const at = position(), from = graph.position;
     graph.moveTo(at);
+    scrub.show(at);
+    if (at !== from && !scrub.busy()) graph.send(graph.seen && Math.abs(at - from) === 1 ? Math.max(at, from) : 0, at < from);
+    graph.seen = true;
     graph.select(shown());
     count.textContent = `Step ${at} of ${last}`;
     const said = at ? steps[at - 1].sentence : `Ready. ${byId.get(trace.root).name} fires first.`;
@@ -155,6 +175,7 @@ function stepper(model, el) {
     const code = (t) => h("code", {}, t);
     if (node.kind === "leaf") {
       fact("leaf", text(node.value));
+      facts.push(heat(node.value, node.label));
     } else {
       if (node.forward) rule("forward", node.settings ? `${node.forward}, ${node.settings}` : node.forward);
       const into = edges.filter((edge) => edge.to === node.id).map((edge) => `${edge.input} is ${called(edge.from)}`);
@@ -162,7 +183,7 @@ function stepper(model, el) {
       fact("value", node.value ? text(node.value) : node.outputs > 1 ? `${node.outputs} results`
         : "not kept: no variable holds it and no rule asks for it. Stepper(lambda: loss) keeps every result, and so does a "
           + "forward pass under autolab.trace.watch().");
-      facts.push(heat(node.value));
+      facts.push(heat(node.value, node.label || "value"));
     }
     if (node.shape && node.shape.length) fact("shape", `[${node.shape.join(", ")}] ${node.dtype}`);
     for (const hook of fired ? s.hooks : []) {
@@ -170,7 +191,7 @@ function stepper(model, el) {
         hook.gives ? `, gives ${hook.gives.map(text).join(" and ")}` : ", changes nothing");
     }
     fact("receives", fired ? s.incoming.map(text).join(" and ") : "not yet");
-    if (fired) facts.push(...s.incoming.map(heat));
+    if (fired) facts.push(...s.incoming.map((one) => heat(one, "gradient")));
     if (node.kind === "leaf") {
       if (fired) fact(".grad", s.grad.before ? `${text(s.grad.before)}, then ${text(s.grad.after)}` : text(s.grad.after));
     } else if (fired) {
@@ -195,15 +216,32 @@ function stepper(model, el) {
     return [h("p", { class: "al-title" }, name), h("dl", {}, ...facts)];
   }
 
-  // A large tensor at a glance: blocks of it, darker where they are higher; a cross where nothing is finite.
-  function heat(value) {
-    const rows = value?.summary?.heat;
-    if (!rows) return "";
-    const cells = rows.flatMap((line, y) => [...line].map((d, x) => (d === "x" ? `<path class="al-plus" d="M${x * 8 + 2} ${y * 8 + 2}l4 4m0-4l-4 4"/>`
-      : `<rect x="${x * 8}" y="${y * 8}" width="8" height="8" fill-opacity="${d / 9}"/>`)));
-    const { low, high } = value.summary, size = [8 * rows[0].length, 8 * rows.length];
-    const map = h("dd", { class: "al-wide al-heat" });
-    map.innerHTML = `<svg role="img" aria-label="Heat map, from ${low} to ${high}" viewBox="0 0 ${size.join(" ")}" width="${size[0]}">${cells.join("")}</svg>`;
+  // A tensor at a glance: its numbers, or the means of its blocks, in colours as in the graph; a cross where nothing is finite.
+  // Numbers are cells that are pointed at, or walked through by arrows; they are written where there is room.
+  function heat(value, name) {
+    const { summary, data, shape } = value || {}, flat = (rows) => (Array.isArray(rows[0]?.[0]) ? rows.flatMap(flat) : rows);
+    if (!summary?.heat && !Array.isArray(data)) return "";
+    const at = (d) => (d === "x" ? NaN : summary.low + ((summary.high - summary.low) * d) / 9);
+    const rows = summary ? summary.heat.map((line) => [...line].map(at)) : flat(Array.isArray(data[0]) ? data : [data]);
+    const columns = rows[0]?.length, full = Math.max(...rows.flat().map((v) => Math.abs(v)).filter(Number.isFinite), 1e-300);
+    if (!columns) return "";
+    const [wide, high] = summary ? [8, 8] : columns <= 4 ? [66, 26] : [22, 22];
+    const index = (k) => shape.map((size, d) => Math.floor(k / shape.slice(d + 1).reduce((a, b) => a * b, 1)) % size).join(", ");
+    const cells = rows.flatMap((line, i) => line.map((v, j) => {
+      const x = j * wide, y = i * high, box = `x="${x}" y="${y}" width="${wide}" height="${high}"`, share = v ? FAINT + ((1 - FAINT) * Math.abs(v)) / full : 0;
+      const fill = Number.isFinite(v) ? `<rect class="al-heat-${v < 0 ? "low" : "high"}" ${box} fill-opacity="${share}"/>`
+        : `<path class="al-plus" d="M${x + 2} ${y + 2}l${wide - 4} ${high - 4}m0-${high - 4}l-${wide - 4} ${high - 4}"/>`;
+      if (summary) return fill;
+      const mark = v < 0 ? `<path class="al-heat-sign" d="M${x} ${y + high - 6}v6h6z"/>` : "", number = Number.isFinite(v) ? String(Number(v.toPrecision(6))) : v;
+      const written = columns <= 4 ? `<text class="al-t" x="${x + wide / 2}" y="${y + 18}" text-anchor="middle">${Number.isFinite(v) ? Number(v.toPrecision(2)) : v}</text>` : "";
+      return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${name}[${index(i * columns + j)}] = ${number}">${fill}${mark}<rect class="al-heat-edge" ${box}/>${written}</g>`;
+    }));
+    const map = h("dd", { class: "al-wide al-heat" }), size = [wide * columns, high * rows.length];
+    map.innerHTML = `<svg class="al-svg" viewBox="0 0 ${size.join(" ")}" width="${size[0]}"></svg>`;
+    const svg = map.firstElementChild, said = { role: summary ? "img" : "group", "aria-label": `Cells: ${text(value)}` };
+    for (const [key, what] of Object.entries(said)) svg.setAttribute(key, what);
+    svg.innerHTML = summary ? cells.join("") : `<g class="al-tensor" data-columns="${columns}">${cells.join("")}</g>`;
+    touch.dress(svg);
     return map;
   }
 

@@ -1,0 +1,91 @@
+"""The tensor of a trace as a block of coloured cells, small enough for a node or for a line of a graph.
+
+Blue is above zero, orange below, in the scale of the whole picture; what is below zero has a mark too. A tensor of more than 64
+numbers is shown by the means of its blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+
+from autolab.draw.marks import CHAR, words
+from autolab.draw.placement import short as _n
+from autolab.trace.model import Trace
+from autolab.trace.values import TraceValue, number
+
+ROOM = 58, 46  # pixels for the cells of a value, and as many beside them for its gradient
+PILL = 60, 18  # and on a line
+LARGEST = 15  # pixels of a cell
+FAINT = 0.15  # the colour of the smallest number: it is seen not to be zero
+
+
+def grid_of(value: TraceValue | None) -> np.ndarray | None:
+    """The numbers of a tensor as rows, leading axes below each other; None for a single number, or where there is nothing to see."""
+    if value is None or not value.shape or not math.prod(value.shape):
+        return None
+    if value.complete:
+        return np.asarray(value.data, float).reshape(-1, value.shape[-1])
+    if value.heat is None or value.low is None or value.high is None:
+        return None
+    low, step = value.low, (value.high - value.low) / 9
+    return np.array([[math.nan if d == "x" else low + step * int(d) for d in row] for row in value.heat])
+
+
+def scales(trace: Trace) -> tuple[float, float]:
+    """The largest number among the values of a trace, and among its gradients, as far as they have cells."""
+    values = [node.value for node in trace.nodes]
+    gradients = [v for step in trace.steps for v in step.incoming]
+    return max((_largest(grid_of(v)) for v in values), default=0.0), max((_largest(grid_of(v)) for v in gradients), default=0.0)
+
+
+def _largest(grid: np.ndarray | None) -> float:
+    return 0.0 if grid is None else float(np.abs(grid[np.isfinite(grid)]).max(initial=0.0))
+
+
+def has_cells(value: TraceValue | None, room: tuple[int, int] = ROOM) -> bool:
+    """Whether a tensor has so few rows and columns that its cells are seen."""
+    grid = grid_of(value)
+    return grid is not None and min(room[0] / grid.shape[1], room[1] / grid.shape[0]) >= 2
+
+
+def block(value: TraceValue, x: float, y: float, full: float, name: str, room: tuple[int, int] = ROOM) -> tuple[str, float, float]:
+    """The cells of a tensor with their left upper corner at (x, y), and their width and height; each says its number when pointed at."""
+    grid = grid_of(value)
+    if grid is None:
+        return "", 0.0, 0.0
+    rows, columns = grid.shape
+    w, h = min(LARGEST, room[0] / columns), min(LARGEST, room[1] / rows)
+    out = [f'<g class="al-block"><rect class="al-paper" x="{_n(x)}" y="{_n(y)}" width="{_n(w * columns)}" height="{_n(h * rows)}"/>']
+    indices = list(np.ndindex(*value.shape)) if value.complete else None
+    for k, one in enumerate(grid.ravel()):
+        i, j = divmod(k, columns)
+        at = f'x="{_n(x + j * w)}" y="{_n(y + i * h)}" width="{_n(w)}" height="{_n(h)}"'
+        share = FAINT + (1 - FAINT) * min(abs(one) / full, 1.0) if full and one and one == one else 0.0
+        told = f"<title>{escape(f'{name}{list(indices[k])} = {number(one)}')}</title>" if indices else ""
+        out.append(f'<rect class="al-heat-{"low" if one < 0 else "high"}" fill-opacity="{share:.2f}" {at}>{told}</rect>')
+        if one < 0 and min(w, h) >= 6:
+            out.append(f'<path class="al-heat-sign" d="M{_n(x + j * w)} {_n(y + i * h + h - 5)}v5h5z"/>')
+        if one != one:
+            out.append(f'<path class="al-heat-edge" d="M{_n(x + j * w)} {_n(y + i * h)}l{_n(w)} {_n(h)}"/>')
+    lines = [f"M{_n(x + j * w)} {_n(y)}v{_n(h * rows)}" for j in range(1, columns)] if w >= 5 else []
+    lines += [f"M{_n(x)} {_n(y + i * h)}h{_n(w * columns)}" for i in range(1, rows)] if h >= 5 else []
+    frame = f"M{_n(x)} {_n(y)}h{_n(w * columns)}v{_n(h * rows)}h{_n(-w * columns)}z"
+    return "".join([*out, f'<path class="al-heat-edge" d="{"".join(lines)}{frame}"/></g>']), w * columns, h * rows
+
+
+def key(x: float, y: float, full: tuple[float, float]) -> tuple[str, float]:
+    """The colour scale for a legend, and how wide it is."""
+    parts = []
+    for k, share in enumerate((-1.0, -0.5, 0.0, 0.5, 1.0)):
+        at = f'x="{_n(x + 13 * k)}" y="{_n(y)}" width="13" height="15"'
+        sign = f'<path class="al-heat-sign" d="M{_n(x + 13 * k)} {_n(y + 10)}v5h5z"/>' if share < 0 else ""
+        parts.append(
+            f'<rect class="al-paper" {at}/><rect class="al-heat-{"low" if share < 0 else "high"}" fill-opacity="{abs(share):.2f}" {at}/>'
+            f'<rect class="al-heat-edge" {at}/>{sign}'
+        )
+    told = "values to ±" + number(full[0], 3) if full[0] else ""
+    told += (", " if told and full[1] else "") + ("gradients to ±" + number(full[1], 3) if full[1] else "")
+    return "".join(parts) + words(x + 73, y + 12, told, "note"), 73 + CHAR * len(told) + 18

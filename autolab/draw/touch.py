@@ -1,0 +1,85 @@
+"""What can be taken in the hand, as SVG text: handles, numbers to drag, what can be pressed and dropped; and what moves.
+
+`plot` has these names as well. The browser's side is in widgets/static/touch.mjs and motion.mjs.
+"""
+
+import json
+from collections.abc import Iterable
+from html import escape
+
+from autolab.draw.marks import CHAR, Pair, words
+
+
+def keyed(key: str, part: str) -> str:
+    """A part that is the same thing in every frame: between two frames it glides from its old place to its new one.
+
+    Its first element says where it is.
+    """
+    return f'<g data-key="{escape(key)}">{part}</g>'
+
+
+def flight(text: object, start: Pair, end: Pair, kind: str = "value") -> dict:
+    """A number that travels from `start` to `end` when a frame is reached: for `Frame(flights=[...])`. `kind`: "value" or "grad"."""
+    return {"text": str(text), "start": [round(v, 1) for v in start], "end": [round(v, 1) for v in end], "kind": kind}
+
+
+def handle(x: float, y: float, along_x: str = "", along_y: str = "", label: str = "") -> str:
+    """A ring to drag: across it moves the control `along_x`, up and down the control `along_y`. Arrows do the same.
+
+    Where it goes is what `Panel(tracks=...)` says of these controls, in pixels of the picture.
+    """
+    grip = ("M-3 0h6" if along_x else "") + ("M0 -3v6" if along_y else "")
+    return _hold(along_x, along_y, label, f"{x:.1f} {y:.1f}",
+                 f'<circle r="16" class="al-hit"/><circle r="8" class="al-ring"/><path d="{grip}" class="al-grip"/>')  # fmt: skip
+
+
+def number_handle(x: float, y: float, text: object, control: str, label: str = "", kind: str = "value") -> str:
+    """A number to drag sideways, centred at (x, y): every six pixels are one stop of the control. Arrows do the same."""
+    half = len(str(text)) * CHAR / 2 + 6
+    box = f'<rect x="{-half - 9:.1f}" y="-15" width="{2 * half + 18:.1f}" height="30" rx="6" class="al-ring"/>'
+    sides = f'<path d="M{-half:.1f} -4l-4 4l4 4M{half:.1f} -4l4 4l-4 4" class="al-grip"/>'
+    return _hold(control, "", label or control, f"{x:.1f} {y:.1f}", box + sides + words(0, 5, text, kind, "middle"), " al-number-handle")
+
+
+def _hold(along_x, along_y, label, place, inside, more=""):
+    label = label or " and ".join(filter(None, (along_x, along_y)))
+    return (
+        f'<g data-key="handle {escape(along_x)} {escape(along_y)}" class="al-handle{more}" data-along-x="{escape(along_x)}" '
+        f'data-along-y="{escape(along_y)}" tabindex="0" role="slider" aria-label="{escape(label)}"><g transform="translate({place})">'
+        f"{inside}</g></g>"
+    )
+
+
+def hit(path: str) -> str:
+    """An invisible line of 24 pixels along an SVG path, so that a thin one can be pressed."""
+    return f'<path d="{path}" class="al-hit-line"/>'
+
+
+def pressable(parts: str | Iterable[str], set: tuple[str, object] | None = None, action: str = "", label: str = "") -> str:
+    """Parts that can be pressed: they set a control (`set=("cut", "detach()")`) or do an action of a StateMachine.
+
+    `label` is what a screen reader says; without one it reads the words inside.
+    """
+    if (set is None) == (not action):
+        raise ValueError("pressable sets a control or does an action: give one of set=(control, stop) and action=name")
+    what = f'data-action="{escape(action)}"' if action else f'data-set="{escape(set[0])}" data-stop="{escape(json.dumps(set[1]))}"'
+    return _pressed("al-press", f"press {action or set[0]} {set and set[1]}", what, label, parts)
+
+
+def draggable(parts: str | Iterable[str], action: str, onto: str, label: str = "") -> str:
+    """Parts that do an action of a StateMachine when they are dragged onto the `drop` of that name, or pressed."""
+    return _pressed("al-press al-drag", f"drag {action}", f'data-action="{escape(action)}" data-onto="{escape(onto)}"', label, parts)
+
+
+def _pressed(kind, key, what, label, parts):
+    named = f' aria-label="{escape(label)}"' if label else ""
+    return f'<g data-key="{escape(key)}" class="{kind}" {what} tabindex="0" role="button"{named}>{_join(parts)}</g>'
+
+
+def drop(parts: str | Iterable[str], name: str) -> str:
+    """Where a `draggable` may be dropped."""
+    return f'<g class="al-drop" data-drop="{escape(name)}">{_join(parts)}</g>'
+
+
+def _join(parts):
+    return parts if isinstance(parts, str) else "".join(parts)

@@ -1,0 +1,220 @@
+"""The explorable of paths: as many as 2 to the number of blocks, against one visit of each node."""
+
+import itertools
+import math
+
+import numpy as np
+
+import autolab as torch
+from autolab.draw import plot
+from autolab.draw.plot import words
+from autolab.trace.values import number
+from autolab.widgets.panel import Frame, StateMachine
+
+MOST_PATHS = 256
+ARCS = 4  # paths through one block that a picture has room for
+STRIDE, JOINT = 60, 110  # pixels from joint to joint, and where they stand
+ROW, FOLD = 4, 54  # blocks in a row on a small screen, and what more the next one takes
+NEXT_PATH, ALL_PATHS, NEXT_JOINT, ALL_JOINTS, MORE, LESS = (
+    "next path", "all paths", "next node back", "all nodes back", "one block more", "one block less",
+)  # fmt: skip
+
+
+def residual_block(h):
+    """A value, and something computed from it, added."""
+    return h + torch.exp(-h)
+
+
+def paths(f=residual_block, x=1.0, blocks=3):
+    """The chain rule as a sum over all paths, and as the engine computes it: gradients are added at each node, which is visited once.
+
+    Parameters
+    ----------
+    f : function
+        Of one number, with several paths from its result to its argument. It is applied again and again, each time to its own result.
+    x : float
+        The first argument.
+    blocks : int
+        How often it is applied at the start.
+
+    Returns
+    -------
+    StateMachine
+        A path's number is the product of the derivatives along it; their sum is compared with `x.grad`.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        If the result of `f` is no single number that depends on its argument.
+    ValueError
+        If `f` has more than 4 paths: a picture has no room for them.
+
+    Examples
+    --------
+    >>> panel = paths(lambda h: 2 * h + 3 * h, blocks=2).press("all paths")
+    >>> panel.sentence
+    'All 4 paths: their products add to 25, and x.grad by backward() is 25.'
+    """
+    count = len(_run(f, float(x), 1)[1][0])
+    most = max(1, min(8, int(math.log(MOST_PATHS, count) + 1e-9))) if count > 1 else 8
+    joints, arcs, _ = _run(f, float(x), most)
+    blocks = max(1, min(blocks, most))
+    known = {n: _run(f, float(x), n)[2] for n in range(1, most + 1)}
+
+    def act(state, action):
+        n, way, k = state
+        if action in (MORE, LESS):
+            return (n + (1 if action == MORE else -1), "paths", 0)
+        now = "paths" if action in (NEXT_PATH, ALL_PATHS) else "joints"
+        total = count**n if now == "paths" else n + 1
+        return (n, now, total if action in (ALL_PATHS, ALL_JOINTS) else k + 1 if now == way else 1)
+
+    def actions(state):
+        n, way, k = state
+        done = {"paths": way == "paths" and k == count**n, "joints": way == "joints" and k == n + 1}
+        found = [] if done["paths"] else [NEXT_PATH, ALL_PATHS]
+        found += [] if done["joints"] else [NEXT_JOINT, ALL_JOINTS]
+        return found + [MORE] * (n < most) + [LESS] * (n > 1)
+
+    def show(state):
+        n, way, k = state
+        gradient = known[n][0]
+        ways = list(itertools.islice(itertools.product(range(count), repeat=n), k if way == "paths" else 0))
+        products = [math.prod(arcs[i][a][0] for i, a in enumerate(path)) for path in ways]
+        used = sum(arcs[i][a][1] for path in ways for i, a in enumerate(path))
+        in_all = sum(length for block in arcs[:n] for _, length, _ in block) * count ** (n - 1)
+        nodes = sum(block[0][2] for block in arcs[:n])
+        current = ways[-1] if ways and k < count**n else None
+        visited = k if way == "joints" else 0
+        parts = _draw(n, arcs, joints, current, bool(ways) and current is None, known[n], visited, n < most)
+        lines = [
+            f"{count}^{n} = {_many(count**n, 'path')}, {_many(in_all, 'derivative')}",
+            f"followed {len(ways)}, sum {number(sum(products), 5)}",
+            f"or {_many(nodes, 'node')}, each visited once",
+        ]
+        parts += [words(12, 256 + 24 * i, line) for i, line in enumerate(lines)]
+        rows = [
+            ["paths", str(count**n)], ["derivatives along all of them", str(in_all)], ["paths followed", str(len(ways))],
+            ["derivatives used for them", str(used)], ["their sum", number(sum(products))], ["nodes of the graph", str(nodes)],
+            ["x.grad by backward()", number(gradient)],
+        ]  # fmt: skip
+        flights = []
+        if visited > 1:
+            i = n + 1 - visited
+            flights = [
+                plot.flight(number(d * known[n][i + 1], 3), (_x(i + 1), JOINT), (_x(i), JOINT + 108), "grad") for d, _, _ in arcs[i][:ARCS]
+            ]
+        return Frame(_sentence(state, count, ways, products, gradient, known[n], joints, nodes, in_all), parts, rows, flights=flights)
+
+    title = "Paths: all of them, or one visit of each node"
+    return StateMachine(
+        title, (blocks, "paths", 0), act, show, actions, ["What", "Number"], (max(_x(most) + 30, 310), 320),
+        breaks=[_x(ROW) + 28] * (most > ROW),
+    )  # fmt: skip
+
+
+def _x(joint):
+    return 30 + STRIDE * joint + FOLD * (joint > ROW)
+
+
+def _many(count, what):
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _run(f, x, blocks):
+    """Values at the joints; for each block its paths as (derivative, nodes on it, nodes of the block); gradients at the joints."""
+    leaf = torch.tensor(x, dtype=torch.float64, requires_grad=True)
+    values, arcs = [leaf], []
+    for _ in range(blocks):
+        start = values[-1].detach().requires_grad_()
+        arcs.append(_paths_through(f, start))
+        values.append(f(values[-1]))
+    grads = torch.autograd.grad(values[-1], values)
+    return [v.item() for v in values], arcs, [g.item() for g in grads]
+
+
+def _paths_through(f, start):
+    with np.errstate(all="ignore"):
+        out = f(start)
+    if not isinstance(out, torch.Tensor):
+        raise TypeError(
+            f"paths calls f with a Tensor, and it returned {type(out).__name__}; it must return a Tensor computed from its argument"
+        )
+    if out.numel() != 1 or out.grad_fn is None:
+        raise RuntimeError(f"f of a single number has shape {list(out.shape)}; it must be a single number that depends on its argument")
+    edges, nodes = {}, set()
+
+    def sent(node):
+        """What a node makes of a gradient of 1: (derivative, next node) for each input."""
+        if node not in edges:
+            made = node(torch.ones((), dtype=torch.float64))
+            made = made if isinstance(made, tuple) else (made,)
+            edges[node] = [(d.item(), child) for d, (child, _) in zip(made, node.next_functions) if child is not None]
+        return edges[node]
+
+    def follow(node, product, length):
+        if not node.next_functions:
+            yield product, length
+            return
+        nodes.add(node)
+        for derivative, child in sent(node):
+            yield from follow(child, product * derivative, length + 1)
+
+    with torch.no_grad():
+        found = list(itertools.islice(follow(out.grad_fn, 1.0, 0), ARCS + 1))
+    if len(found) > ARCS:
+        raise ValueError(f"f has more than {ARCS} paths from its result to its argument; the picture has room for {ARCS}")
+    return [(d, length, len(nodes)) for d, length in found]
+
+
+def _draw(n, arcs, joints, current, all_paths, grads, visited, room):
+    parts = [words(12, 24, "x", "head"), words(_x(n), 24, "result", "head", "end" if n > 1 else "start")]
+    for i in range(n):
+        count = len(arcs[i])
+        for a, (derivative, _, _) in enumerate(arcs[i]):
+            lift = 0 if count == 1 else 62 - 124 * a / (count - 1)
+            x0, x1 = _x(i) + 9, _x(i + 1) - 9
+            on = all_paths or (current is not None and current[i] == a)
+            lit = on or i >= n + 1 - visited
+            path = f"M{x0} {JOINT}Q{(x0 + x1) / 2} {JOINT - lift * 1.35:.0f} {x1} {JOINT}"
+            parts.append(f'<path d="{path}" class="al-l al-l-{"grad" if lit else "line"}"/>')
+            text = number(derivative, 2)
+            parts.append(words((x0 + x1) / 2, JOINT - lift * 0.68 + (-7 if lift >= 0 else 18), text, "grad" if lit else "note", "middle"))
+    for i in range(n + 1):
+        seen = i > n - visited
+        parts.append(f'<circle cx="{_x(i)}" cy="{JOINT}" r="9" class="al-cell al-k-{"grad" if seen else "leaf"}"/>')
+        parts.append(words(_x(i), JOINT + 88, number(joints[i], 2), "value", "middle"))
+        if seen:
+            parts.append(words(_x(i), JOINT + 112, number(grads[i], 2), "grad", "middle"))
+    if room:
+        more = f'<circle cx="{_x(n + 1)}" cy="{JOINT}" r="9" class="al-cell al-k-empty"/>' + words(_x(n + 1), JOINT + 5, "+", "", "middle")
+        parts.append(plot.pressable(more, action=MORE, label=MORE))
+    return parts
+
+
+def _sentence(state, count, ways, products, gradient, grads, joints, nodes, in_all):
+    n, way, k = state
+    total = count**n
+    if way == "joints":
+        if k == n + 1:
+            return (
+                f"Back at x: {_many(nodes, 'node')}, each visited once, give x.grad = {number(gradient)}, as all {_many(total, 'path')} do."
+            )
+        at = n + 1 - k
+        if k == 1:
+            return "The gradient of the result is 1. The sweep goes back from here, one joint after another."
+        return (
+            f"Joint {at} adds what arrives along {_many(count, 'path')}: its gradient is {number(grads[at])}. "
+            "All that comes before it needs this one sum only."
+        )
+    if not k:
+        leads = f"{total} paths lead" if total > 1 else "1 path leads"
+        return f"{_many(n, 'block')} of {_many(count, 'path')} each: {leads} from the result to x. Follow them, or visit each node once."
+    if k < total:
+        return f"Path {k} of {total}: the product of its derivatives is {number(products[-1])}; the sum so far is {number(sum(products))}."
+    if total == 1:
+        return f"The only path: the product along it is {number(sum(products))}, and x.grad by backward() is {number(gradient)}."
+    return f"All {total} paths: their products add to {number(sum(products))}, and x.grad by backward() is {number(gradient)}."
+
+
+__all__ = ["paths", "residual_block"]

@@ -1,0 +1,169 @@
+"""Explorable: writing in place into what a graph has saved, and the version counter that notices."""
+
+import numpy as np
+
+import autolab as torch
+from autolab.draw import plot
+from autolab.trace import graph
+from autolab.trace.values import narrow
+from autolab.widgets.functions import function_name
+from autolab.widgets.panel import Frame, StateMachine
+
+WRITES = {
+    "a.add_(1)": "a.add_(1)", "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
+    "with no_grad: x.add_(1)": "with torch.no_grad(): x.add_(1)", "x.add_(1)": "x.add_(1)", "y.backward()": "y.backward()",
+}  # fmt: skip
+SECOND = 284  # where the second tile begins
+LINE = 29  # characters of a line in a tile
+
+
+def version_counter(f=torch.square, values=(0.0, 1.0)):
+    """A tensor, a view of it and what the graph saved: write in place, and see whose version moves and who notices.
+
+    The code is `a = x * 2; v = a[:1]; y = f(a).sum()`. Memory that is shared has one counter; the graph remembers the version at
+    which it saved a tensor, and compares when backward asks for it.
+
+    Parameters
+    ----------
+    f : function
+        Of `a`. A rule that saves its input (square) raises after a write to it; one that saves its result (exp) does not.
+    values : tuple
+        What x holds.
+
+    Returns
+    -------
+    StateMachine
+
+    Examples
+    --------
+    >>> counter = version_counter().press("v.mul_(2)")
+    >>> counter.sentence
+    'After v.mul_(2), a is at version 1. xʸ (PowBackward0) keeps a of version 0: it is stale, and backward() will raise.'
+    >>> "modified by an inplace operation" in counter.press("y.backward()").sentence
+    True
+    """
+
+    def run(state):
+        x = torch.tensor([float(v) for v in values], requires_grad=True)
+        names = {"torch": torch, "f": f, "x": x}
+        exec("a = x * 2\nv = a[:1]\ny = f(a).sum()", names)
+        first = {n: names[n] for n in "xav"}
+        kept = list(_saved(names["y"], first, symbols))
+        error = ""
+        for action in state:
+            error = ""
+            try:
+                exec(WRITES[action], names)
+            except RuntimeError as raised:
+                error = f"{type(raised).__name__}: {raised}"
+        return names, first, kept, error
+
+    def show(state):
+        names, first, kept, error = run(state)
+        tensors = {n: names[n] for n in "xa"}
+        if names["a"] is not first["a"]:
+            tensors["old a"] = first["a"]
+        tensors["v"] = names["v"]
+        rows = [[n, str([round(v, 4) for v in t.tolist()]), str(t._version)] for n, t in tensors.items()]
+        rows += [[f"saved by {one['node']}", one["told"], one["state"]] for one in map(_now, kept)]
+        said = f"{state[-1]} raises {error}" if error else _sentence(state, names, first, kept)
+        code = ["a = x * 2", "v = a[:1]", f"y = {function_name(f)}(a).sum()", *(WRITES[s] for s in state), *(["", error] if error else [])]
+        picture = [*_memory(tensors, start, "old a" in tensors), *_keeps(kept)]
+        return Frame(said, picture, rows, "\n".join(code), error=bool(error))
+
+    def actions(state):
+        return [] if len(state) > 6 else list(WRITES)
+
+    symbols = {}
+    names, first, _, _ = run(())
+    symbols = {node.name: node.symbol or node.op or "" for node in graph(names["y"]).nodes}
+    start = {n: t.tolist() for n, t in first.items()}
+    size = (SECOND + 280, 336)
+    return StateMachine(
+        "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], size, breaks=[SECOND - 8]
+    )
+
+
+def _saved(y, first, symbols):
+    """What the graph keeps of tensors: the node, the value's name, the tensor that it is, and its version as it was saved."""
+    nodes = [y.grad_fn]
+    for node in nodes:
+        nodes += [child for child, _ in getattr(node, "next_functions", ()) if child is not None and child not in nodes]
+        for index, one in enumerate(node.saved_values() if hasattr(node, "saved_values") else ()):
+            if isinstance(one.value, np.ndarray):
+                tensor = next((n for n, t in first.items() if np.shares_memory(t.detach().numpy(), one.value)), "its result")
+                sign, name = symbols.get(node.name(), ""), node.name()
+                yield {"from": node, "index": index, "node": name, "symbol": sign, "called": f"{sign} ({name})" if sign else name,
+                       "name": tensor, "tensor": first.get(tensor),
+                       "version": first[tensor]._version if tensor in first else 0}  # fmt: skip
+
+
+def _now(kept):
+    """What has become of a saved value: "freed", "stale" or "unchanged"."""
+    saved = kept["from"].saved_values()[kept["index"]]
+    if saved.value is None:
+        return kept | {"state": "freed", "told": "freed by backward()"}
+    told = f"{kept['name']} = [{', '.join(narrow(v, 5) for v in saved.value.ravel().tolist()[:4])}{', …' if saved.value.size > 4 else ''}]"
+    return kept | {"state": "unchanged" if saved.version_ok else "stale", "told": told}
+
+
+def _sentence(state, names, first, kept):
+    now = [_now(one) for one in kept]
+    keeps = "; ".join(f"{one['called']} keeps {one['name']} of version {one['version']}" for one in now if one["state"] != "freed")
+    grad = names["x"].grad
+    if state and state[-1] == "y.backward()" and grad is not None:
+        return f"y.backward() has run and freed what the graph kept: x.grad is {[round(g, 4) for g in grad.tolist()]}."
+    if not state:
+        return (
+            f"a and its view v share memory and one version counter, at 0. {keeps or 'The graph keeps no tensor'}. Write into one of them."
+        )
+    if names["a"] is not first["a"]:
+        said = f"After {state[-1]}, the name a means another tensor; v and the graph have the old one, at version {first['a']._version}."
+    else:
+        said = (
+            f"After {state[-1]}, a is at version {names['a']._version}." if names["a"]._version else f"After {state[-1]}, a is unchanged."
+        )
+    if any(one["state"] == "stale" for one in now):
+        return f"{said} {keeps}: it is stale, and backward() will raise."
+    return f"{said} {keeps}: unchanged, so backward() can run." if keeps else f"{said} The graph keeps nothing."
+
+
+def _memory(tensors, before, rebound):
+    for k, (n, t) in enumerate(tensors.items()):
+        top = 24 + 78 * k
+        version = f"version {t._version}" + (", new memory" if n == "a" and rebound else "")
+        yield plot.words(14, top, n, "head")
+        yield plot.words(26 + plot.HEAD * len(n), top, version + (", memory of " + ("old a" if rebound else "a") if n == "v" else ""),
+                         "" if t._version else "note")  # fmt: skip
+        begun = before["a" if n in ("a", "old a") else n]
+        for i, value in enumerate(t.tolist()[:4]):
+            kind = "leaf" if n == "x" else "op"
+            kind = "custom" if value != begun[i] or (n == "a" and rebound) else kind
+            yield plot.rectangle(14 + 68 * i, top + 10, 64, 32, kind)
+            yield plot.words(46 + 68 * i, top + 31, narrow(value, 6), "", "middle")
+        if n == "v":
+            yield f'<path d="M14 {top + 26}H6V{top - 52}H14" class="al-l al-l-b"/>'
+
+
+def _keeps(kept):
+    yield plot.words(SECOND, 24, "The graph of y keeps", "head")
+    if not kept:
+        yield plot.words(SECOND, 50, "no tensor: its rules need none", "note")
+    for k, one in enumerate(map(_now, kept[:2])):
+        top, stale, freed = 38 + 128 * k, one["state"] == "stale", one["state"] == "freed"
+        yield plot.rectangle(SECOND, top, 270, 116, "custom" if stale else "freed" if freed else "saved")
+        yield plot.words(SECOND + 12, top + 24, one["symbol"], "head")
+        yield plot.words(SECOND + 20 + plot.HEAD * len(one["symbol"]), top + 24, one["node"], "note")
+        yield plot.words(SECOND + 12, top + 50, one["told"][:LINE], "freed" if freed else "")
+        yield plot.words(SECOND + 12, top + 76, f"saved at version {one['version']}", "note")
+        now = "" if one["tensor"] is None else f", now at version {one['tensor']._version}"
+        yield plot.words(
+            SECOND + 12, top + 100, "freed" if freed else f"≠ stale{now}" if stale else f"unchanged{now}", "head" if stale else "note"
+        )
+    yield plot.rectangle(SECOND, 304, 22, 16, "custom")
+    yield plot.words(SECOND + 30, 317, "written since it was made", "note")
+    if len(kept) > 2:
+        yield plot.words(SECOND, 296, f"and {len(kept) - 2} more in the table", "note")
+
+
+__all__ = ["version_counter"]

@@ -1,0 +1,88 @@
+"""Explorables of costs and derivatives in a real browser: what is drawn can be taken in the hand, and read on every screen."""
+
+import pytest
+from playwright.sync_api import expect
+
+import autolab as torch
+from autolab import widgets
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("anywidget")
+
+# Some with arguments of their own: numbers of many digits, the most rows and columns, three axes.
+MADE = {
+    "vector_jacobian": widgets.vector_jacobian, "dual_numbers": widgets.dual_numbers, "finite_differences": widgets.finite_differences,
+    "paths": widgets.paths, "vanishing_and_exploding": lambda: widgets.vanishing_and_exploding(gains=(0.25, 1.0, 4.0)),
+    "seven": lambda: widgets.matmul_backward((7, 2), (2, 7)),
+    "thirds": lambda: widgets.matmul_backward(torch.tensor([[1.0, 2.0]]) / 3, torch.tensor([[-20.0], [5.0]]) / 7),
+    "three axes": lambda: widgets.broadcast_backward((3, 1, 4), (2, 1), "/"), "numbers": lambda: widgets.broadcast_backward((), (8,), "-"),
+    "long program": lambda: widgets.dual_numbers(lambda x: torch.sigmoid(x**3 / 7).log().exp() - x, x=-1.5),
+    "three paths": lambda: widgets.paths(lambda h: h * torch.sin(h) - h / 7, x=-2.0),
+    "memory": lambda: widgets.memory_against_depth(depths=(2, 4), segments=(0, 2)), "two inputs": lambda: widgets.fusion(two_inputs),
+}  # fmt: skip
+
+
+def two_inputs(x):
+    return torch.exp(x * 2 + x) * torch.sqrt(x) - x
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_words_overlap_or_leave_their_picture_in_any_state(open_page, overlaps, name):
+    page = open_page(MADE[name]())
+    wrong = {width: overlaps(page, width, 24) for width in (320, 1400)}
+    assert {width: found for width, found in wrong.items() if found} == {}
+
+
+def test_the_step_of_a_difference_is_dragged_along_its_axis(open_page, drive, drag):
+    page = open_page(widgets.finite_differences())
+    driven = drive(page, "How wrong is a finite difference of growing_wave?")
+    start = driven.status.inner_text()
+    handle = driven.root.get_by_role("slider", name="h", exact=True).last
+    drag(page, handle, -120)
+    expect(driven.status).to_contain_text("so rounding leads")
+    driven.button("Undo").click()
+    expect(driven.status).to_have_text(start)
+    handle.press("End")
+    expect(driven.status).to_contain_text("h = 1 in float64")
+
+
+def test_a_jacobian_is_resized_at_its_corner(open_page, drive, drag):
+    page = open_page(widgets.forward_against_reverse())
+    driven = drive(page, "Forward mode against reverse mode")
+    expect(driven.status).to_contain_text("8 inputs, 4 outputs")
+    drag(page, driven.root.get_by_role("slider", name="Size of the Jacobian"), -270, 180)
+    expect(driven.status).to_contain_text("2 inputs, 8 outputs")
+    driven.button("Undo").click()
+    expect(driven.status).to_contain_text("8 inputs, 4 outputs")
+
+
+def test_an_entry_of_a_matrix_is_pressed_and_one_of_g_is_turned(open_page, drive):
+    page = open_page(widgets.matmul_backward())
+    driven = drive(page, "Gradients of A @ B")
+    driven.root.get_by_role("button", name="B[1, 2] = ").click()
+    expect(driven.status).to_contain_text("So B.grad[1, 2] is column 1 of A times column 2 of g: 2 × 3 + 5 × 1 = 11.")
+    driven.root.get_by_role("button", name="A[0, 1] = ").press("Enter")
+    expect(driven.status).to_contain_text("(-1) × 5")
+    driven.root.get_by_role("slider", name="g[0, 0]").last.press("ArrowRight")
+    expect(driven.status).to_contain_text("0 × 5")
+
+
+def test_a_block_is_added_where_the_next_one_would_stand(open_page, drive):
+    page = open_page(widgets.paths())
+    driven = drive(page, "Paths: all of them, or one visit of each node")
+    driven.root.locator(".al-graph").get_by_role("button", name="one block more").click()
+    expect(driven.status).to_contain_text("16 paths lead")
+    driven.button("all paths").click()
+    expect(driven.status).to_contain_text("All 16 paths")
+
+
+def test_a_sum_over_an_axis_is_cells_that_glide_together(open_page, drive):
+    page = open_page(widgets.broadcast_backward().move(step=3))
+    driven = drive(page, "Broadcasting a * b, forward and back")
+    cell = page.locator('.al-graph [data-key="a0.3grad"]').last
+    before = cell.bounding_box()["x"]
+    driven.step.click()
+    page.wait_for_function(
+        "(x) => [...document.querySelectorAll('[data-key=\"a0.3grad\"]')].at(-1).getBoundingClientRect().x < x - 60", arg=before
+    )
+    expect(driven.status).to_contain_text("a.grad has shape [3, 1]")

@@ -1,0 +1,67 @@
+"""Explorables in Firefox."""
+
+import json
+
+import pytest
+
+from autolab import widgets
+from autolab.draw import plot
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("anywidget")
+
+from autolab.widgets.panel import Frame, Panel, slider  # noqa: E402
+
+SMALL = {
+    "memory_against_depth": {"depths": (2, 4), "segments": (0, 2)},
+    "forward_against_reverse": {"sizes": (1, 4)},
+    "optimizer_race": {"steps": 10, "rates": (0.01, 0.1)},
+}
+STATUS = "document.querySelector('.al-status').textContent"
+NAMES = [
+    name for name in widgets.__all__
+    if name not in ("Stepper", "explore", "Explorer", "live", "quiz", "predict", "progress", "compare", "train")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_explorable_goes_there_and_back_in_firefox(firefox, tmp_path, monkeypatch, name):
+    monkeypatch.setattr("autolab.widgets.panel.PATIENCE", 0.3)
+    monkeypatch.setattr(Panel, "offline", lambda self, *most: self.state())  # a few frames will do
+    widget = getattr(widgets, name)(**SMALL.get(name, {}))
+    firefox.open(widget.save_html(tmp_path / "page.html").as_uri(), 800)
+    firefox.until("document.querySelector('.al-root')")
+    start = firefox.evaluate(STATUS)
+    for press in ("[aria-label=Actions] button, .al-press", "[role=toolbar] button[title='Right arrow']"):
+        if firefox.evaluate(f"Boolean(document.querySelector({json.dumps(press)}))"):
+            firefox.drag(press, 0, 0)
+            break
+    else:
+        firefox.evaluate("document.querySelector('.al-range, .al-choice select').focus()")
+        firefox.press("End" if firefox.evaluate("[NaN, 0].includes(Number(document.activeElement.value))") else "Home")
+    firefox.until(f"{STATUS} !== {json.dumps(start)}")
+    firefox.evaluate("[...document.querySelectorAll('.al-root button')].find((b) => b.textContent === 'Reset').click()")
+    firefox.until(f"{STATUS} === {json.dumps(start)}")
+    assert firefox.evaluate("document.documentElement.scrollWidth") <= 800
+
+
+def point():
+    def make(x, y):
+        return Frame(f"x is {x:g}, y is {y:g}.", [plot.rectangle(0, 0, 300, 300), plot.handle(50 + 20 * x, 250 - 20 * y, "x", "y")])
+
+    tracks = {"x": [50 + 20 * k for k in range(11)], "y": [250 - 20 * k for k in range(11)]}
+    return Panel("Point", [slider("x", range(11), start=5), slider("y", range(11), start=5)], make, [], (300, 300), tracks=tracks)
+
+
+@pytest.mark.parametrize("kind", ["mouse", "touch"])
+def test_a_handle_follows_mouse_and_finger_in_firefox(firefox, tmp_path, kind):
+    firefox.open(point().save_html(tmp_path / "page.html").as_uri(), 400)
+    firefox.until("document.querySelector('.al-root')")
+    scale = firefox.evaluate("document.querySelector('.al-svg').getBoundingClientRect().width / 300")
+    firefox.drag(".al-handle", 60 * scale, -40 * scale, kind)
+    firefox.until(f"{STATUS} === 'x is 8, y is 7.'")
+    firefox.press("ArrowRight", "ArrowDown")
+    firefox.until(f"{STATUS} === 'x is 9, y is 6.'")
+    for _ in range(3):
+        firefox.evaluate("[...document.querySelectorAll('.al-root button')].find((b) => b.textContent === 'Undo').click()")
+    assert firefox.evaluate(STATUS) == "x is 5, y is 5."

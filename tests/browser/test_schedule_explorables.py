@@ -1,0 +1,52 @@
+"""The graph of the gradient and the timeline of checkpoints in a real browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+import autolab as torch
+from autolab import widgets
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("anywidget")
+
+MADE = {
+    "many nodes": lambda: widgets.gradient_graph(lambda x: torch.exp(torch.sin(x)), x=-2.5),
+    "long numbers": lambda: widgets.gradient_graph(lambda x: 1e6 * torch.sigmoid(x) ** 3 / 7, x=-1.0 / 3),
+    "x * sin(x)": lambda: widgets.gradient_graph({"x * sin(x)": lambda x: x * torch.sin(x)}),
+    "twelve layers": lambda: widgets.checkpoint_timeline(12, 1), "three slots": lambda: widgets.checkpoint_timeline(4, 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_words_overlap_or_leave_their_picture_in_any_state(open_page, overlaps, name):
+    page = open_page(MADE[name]())
+    wrong = {width: overlaps(page, width, 60) for width in (320, 1400)}
+    assert {width: found for width, found in wrong.items() if found} == {}
+
+
+def test_x_is_dragged_and_every_number_follows(open_page, drive, drag):
+    page = open_page(widgets.gradient_graph().move(step=3))
+    driven = drive(page, "The graph of the gradient")
+    expect(driven.status).to_contain_text("dy/dx = 6.75 has a graph of its own")
+    drag(page, driven.root.locator(".al-number-handle").first, 8)
+    expect(driven.status).to_contain_text("dy/dx = 12 has a graph of its own")
+    driven.root.locator(".al-number-handle").first.press("ArrowLeft")
+    expect(driven.status).to_contain_text("dy/dx = 6.75")
+    driven.root.get_by_label("grad with").select_option("create_graph=False")
+    driven.step.click()
+    expect(driven.status).to_contain_text("does not have a grad_fn")
+
+
+def test_a_slot_is_dragged_to_the_best_layer(open_page, drive, drag):
+    page = open_page(widgets.checkpoint_timeline())
+    driven = drive(page, "Checkpoints in a chain of 10 layers: sin")
+    handle = driven.root.locator(".al-graph").get_by_role("slider", name="slot 1")
+    size = driven.root.locator(".al-graph > svg").bounding_box()["height"] / float(
+        driven.root.locator(".al-graph > svg").get_attribute("height")
+    )
+    drag(page, handle, 0, -24 * size)
+    expect(driven.status).to_contain_text("You win: 30 forward runs")
+    driven.root.locator(".al-graph").get_by_role("slider", name="slot 2").press("ArrowUp")
+    expect(driven.status).to_contain_text("slot 2 keeps the output of layer 1")
+    driven.button("Undo").click()
+    expect(driven.status).to_contain_text("You win: 30 forward runs")

@@ -1,0 +1,349 @@
+"""What can be taken in the hand, in a real browser: handles, numbers, presses, drops, tensors, and what moves between frames."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from autolab.draw import plot
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("anywidget")
+
+from autolab.widgets.panel import Frame, Panel, StateMachine, slider, timeline  # noqa: E402
+
+XS, YS = [100 + 20 * k for k in range(11)], [260 - 20 * k for k in range(11)]
+
+
+def plane():
+    """A point that two sliders move, a third that a number moves, two words that set the first."""
+
+    def make(x, y, n):
+        point = plot.keyed("box", plot.rectangle(XS[int(x)] - 20, 280, 40, 20))
+        parts = [
+            plot.rectangle(80, 40, 260, 240),
+            plot.handle(XS[int(x)], YS[int(y)], "x", "y", "the point"),
+            plot.number_handle(400, 100, plot.short(n), "n", "the number"),
+            plot.pressable([plot.rectangle(370, 150, 70, 30), plot.words(405, 170, "x = 9", "", "middle")], set=("x", 9)),
+            point,
+        ]
+        return Frame(f"x is {x:g}, y is {y:g}, n is {n:g}.", parts, [["x", f"{x:g}"]])
+
+    controls = [slider("x", range(11), start=5), slider("y", range(11), start=5), slider("n", range(11), start=5)]
+    return Panel("Plane", controls, make, ["Name", "Value"], (480, 320), tracks={"x": XS, "y": YS})
+
+
+def steps():
+    """Three steps with a box that moves, one that comes and one that goes, and a number that travels."""
+
+    def make(step):
+        parts = [plot.keyed("a", plot.rectangle(20 + 150 * int(step), 20, 60, 40))]
+        parts += [plot.keyed(f"only {step}", plot.rectangle(20, 100, 60, 40, "leaf"))]
+        flights = [plot.flight("3.5", (20, 200), (320, 200), "grad")] * 20 if step else []
+        return Frame(f"At step {step}.", parts, [["step", str(step)]], flights=flights, focus=(20 + 150 * int(step), 20, 60, 40))
+
+    return Panel("Steps", [timeline(3)], make, ["Name", "Value"], (600, 240))
+
+
+def machine():
+    """Words that are dragged onto a canvas."""
+
+    def show(state):
+        chips = [
+            plot.draggable([plot.rectangle(20 + 90 * k, 20, 80, 30), plot.words(60 + 90 * k, 40, n, "", "middle")], n, "canvas")
+            for k, n in enumerate(("exp", "sin", "cos"))
+        ]
+        canvas = plot.drop([plot.rectangle(20, 80, 300, 120, "empty"), plot.words(30, 150, " ".join(state) or "nothing")], "canvas")
+        return Frame(f"{len(state)} words: {' '.join(state)}.", [*chips, canvas], [["words", " ".join(state)]])
+
+    return StateMachine(
+        "Canvas", (), lambda s, a: (*s, a), show, lambda s: ["exp", "sin"] if len(s) < 3 else [], ["Name", "Value"], (340, 220)
+    )
+
+
+def tensors():
+    """A small tensor, and its scale."""
+    return Panel(
+        "Tensors", [slider("k", (1, 2))],
+        lambda k: Frame("A tensor.", [plot.heat(20, 20, k * np.array([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]]), label="W"),
+                                      plot.scale_legend(20, 100, -3, 3), plot.distribution(220, 20, np.arange(100.0))]),
+        ["Name", "Value"], (420, 140),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def opened(open_page, drive):
+    """Open a panel; returns the page and the driven explorable."""
+
+    def made(panel):
+        page = open_page(panel)
+        return page, drive(page, panel.title)
+
+    return made
+
+
+def middle(locator):
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def scale(page):
+    return page.evaluate("(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width)(document.querySelector('.al-graph > svg'))")
+
+
+def test_a_drag_of_a_handle_moves_both_controls_and_is_one_undo(opened, drag):
+    page, driven = opened(plane())
+    drag(page, page.get_by_role("slider", name="the point"), 60 * scale(page), -40 * scale(page))
+    expect(driven.status).to_have_text("x is 8, y is 7, n is 5.")
+    expect(page.get_by_role("slider", name="the point")).to_be_focused()
+    driven.button("Undo").click()
+    expect(driven.status).to_have_text("x is 5, y is 5, n is 5.")
+    expect(driven.button("Undo")).to_have_attribute("aria-disabled", "true")
+
+
+def test_arrows_move_a_handle_as_the_hand_does_and_keep_the_focus(opened):
+    page, driven = opened(plane())
+    point = page.get_by_role("slider", name="the point")
+    point.focus()
+    for key, said in [
+        ("ArrowRight", "x is 6, y is 5"),
+        ("ArrowUp", "x is 6, y is 6"),
+        ("ArrowDown", "x is 6, y is 5"),
+        ("Home", "x is 0, y is 5"),
+    ]:
+        page.keyboard.press(key)
+        expect(driven.status).to_contain_text(said)
+        expect(point).to_be_focused()
+    expect(point).to_have_attribute("aria-valuetext", "x 0, y 5")
+    number = page.get_by_role("slider", name="the number")
+    number.press("ArrowUp")
+    number.press("ArrowRight")
+    expect(driven.status).to_contain_text("n is 7")
+
+
+def test_escape_takes_a_drag_back(opened, drag):
+    page, driven = opened(plane())
+    drag(page, page.get_by_role("slider", name="the point"), 60, 0, release=False)
+    expect(driven.status).not_to_contain_text("x is 5")
+    page.keyboard.press("Escape")
+    expect(driven.status).to_have_text("x is 5, y is 5, n is 5.")
+    page.mouse.move(10, 10)
+    page.mouse.up()
+    expect(driven.status).to_have_text("x is 5, y is 5, n is 5.")
+    expect(driven.button("Undo")).to_have_attribute("aria-disabled", "true")
+
+
+def test_a_number_is_dragged_sideways_six_pixels_a_stop(opened, drag):
+    page, driven = opened(plane())
+    drag(page, page.get_by_role("slider", name="the number"), 18, 0)
+    expect(driven.status).to_contain_text("n is 8")
+    assert page.get_by_role("slider", name="the number").evaluate("e => getComputedStyle(e).cursor") == "ew-resize"
+
+
+def test_words_in_a_picture_set_a_control_by_mouse_and_keys(opened):
+    page, driven = opened(plane())
+    word = page.get_by_role("button", name="x = 9")
+    word.click()
+    expect(driven.status).to_contain_text("x is 9")
+    expect(word).to_have_attribute("aria-pressed", "true")
+    expect(word).to_be_focused()
+    driven.button("Undo").click()
+    expect(word).to_have_attribute("aria-pressed", "false")
+    for key in "Enter", "Space":
+        word.press(key)
+        expect(driven.status).to_contain_text("x is 9")
+        driven.button("Undo").click()
+
+
+def test_a_word_is_dragged_onto_the_canvas_or_pressed(opened, drag):
+    page, driven = opened(machine())
+    chip, canvas = page.locator(".al-drag").first, page.locator(".al-drop")
+    x, y = middle(chip)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(*middle(canvas), steps=5)
+    expect(page.locator(".al-over")).to_have_count(1)
+    page.mouse.up()
+    expect(driven.status).to_have_text("1 words: exp.")
+    expect(page.locator(".al-ghost")).to_have_count(0)
+    drag(page, page.locator(".al-drag").nth(1), 0, 30)  # not far enough
+    expect(driven.status).to_have_text("1 words: exp.")
+    page.locator(".al-drag").nth(1).press("Enter")
+    expect(driven.status).to_have_text("2 words: exp sin.")
+    page.locator(".al-drag").nth(1).click()
+    expect(driven.status).to_have_text("3 words: exp sin sin.")
+    expect(chip).to_have_attribute("aria-disabled", "true")
+    driven.button("Undo").click()
+    expect(driven.status).to_have_text("2 words: exp sin.")
+
+
+def test_what_has_a_key_glides_from_where_it_is_and_numbers_travel(opened):
+    page, driven = opened(steps())
+    page.evaluate("window.slow = new MutationObserver(() => document.getAnimations().forEach((a) => { a.playbackRate = 0.01; }))")
+    page.evaluate("slow.observe(document.querySelector('.al-graph > svg'), { childList: true, subtree: true, attributes: true })")
+    left = "document.querySelector('[data-key=a]').getBoundingClientRect().x"
+    before = page.evaluate(left)
+    driven.step.click()
+    assert page.evaluate(left) == pytest.approx(before, abs=30)  # it sets out from where it was
+    expect(page.locator(".al-flight")).to_have_count(12)
+    driven.step.click()
+    page.wait_for_timeout(60)
+    assert page.evaluate(left) == pytest.approx(before, abs=60)  # and again, from the midst of the first glide
+    page.evaluate("slow.disconnect(); document.getAnimations().forEach((a) => a.finish())")
+    expect(page.locator(".al-flight")).to_have_count(0)
+    assert page.evaluate(left) == pytest.approx(before + 300 * scale(page), abs=1)
+    expect(page.locator(".al-graph [data-key]")).to_have_count(2)
+
+
+def test_nothing_moves_for_those_who_ask_for_that(opened):
+    page, driven = opened(steps())
+    page.emulate_media(reduced_motion="reduce")
+    driven.step.click()
+    assert page.evaluate("document.getAnimations().length") == 0
+    expect(page.locator(".al-flight")).to_have_count(0)
+
+
+def test_on_a_small_screen_words_keep_their_size_and_the_picture_follows_its_frame(opened):
+    page, driven = opened(steps())
+    page.set_viewport_size({"width": 320, "height": 600})
+    page.emulate_media(reduced_motion="reduce")
+    assert scale(page) == 1
+    driven.button("Reset").press("End")
+    expect(driven.status).to_have_text("At step 3.")
+    assert page.evaluate("document.querySelector('.al-graph').scrollLeft") > 200
+    page.set_viewport_size({"width": 1600, "height": 600})
+    assert scale(page) == pytest.approx(1.35)
+
+
+def test_arrows_and_space_work_after_a_click_on_the_picture(opened):
+    page, driven = opened(steps())
+    page.locator(".al-graph").click()
+    page.keyboard.press("ArrowRight")
+    expect(driven.status).to_have_text("At step 1.")
+    page.keyboard.press("ArrowLeft")
+    expect(driven.status).to_have_text("At step 0.")
+    page.keyboard.press("Space")
+    expect(driven.button("Pause")).to_be_visible()
+
+
+def test_cells_of_a_tensor_say_their_number(opened, axe):
+    page, _ = opened(tensors())
+    cells, readout = page.locator(".al-heat-cell"), page.locator(".al-readout")
+    cells.nth(1).hover()
+    expect(readout).to_have_text("W[0, 1] = -2")
+    cells.first.focus()
+    for key, told in [("ArrowRight", "W[0, 1] = -2"), ("ArrowDown", "W[1, 1] = 3"), ("End", "W[1, 2] = -1"), ("ArrowDown", "W[1, 2] = -1")]:
+        page.keyboard.press(key)
+        expect(readout).to_have_text(told)
+    assert page.evaluate("document.querySelectorAll('.al-heat-cell[tabindex=\"0\"]').length") == 1
+    for scheme in "light", "dark":
+        page.emulate_media(color_scheme=scheme)
+        assert axe(page, "body") == []
+
+
+@pytest.mark.parametrize("make", [plane, steps, machine])
+def test_what_can_be_taken_in_the_hand_violates_no_wcag_rule(opened, axe, make):
+    page, _ = opened(make())
+    assert axe(page, "body") == []
+
+
+# -- touch and pen ---------------------------------------------------------------------------------------
+
+
+def strip():
+    """A handle that moves sideways only."""
+
+    def make(x):
+        return Frame(f"x is {x:g}.", [plot.rectangle(0, 0, 290, 400), plot.handle(XS[int(x)] - 60, 100, "x", "", "the point")])
+
+    controls = [slider("x", range(11), start=5)]
+    return Panel("Strip", controls, make, ["Name", "Value"], (290, 400), tracks={"x": [x - 60 for x in XS]})
+
+
+def touch(page, x, y, dx, dy):
+    session = page.context.new_cdp_session(page)
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for k in range(1, 9):
+        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x + dx * k / 8, "y": y + dy * k / 8}]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def test_a_finger_moves_a_handle_along_its_way_and_the_page_across_it(opened):
+    page, driven = opened(strip())
+    page.set_viewport_size({"width": 360, "height": 400})
+    page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    point = page.get_by_role("slider", name="the point").last
+    point.scroll_into_view_if_needed()
+    touch(page, *middle(point), 60, 0)
+    expect(driven.status).to_have_text("x is 8.")
+    scrolled = "scrollY + document.querySelector('.al-graph').scrollTop"
+    before = page.evaluate(scrolled)
+    touch(page, *middle(point), 0, -120)
+    expect(driven.status).to_have_text("x is 8.")
+    page.wait_for_function(f"{scrolled} > {before} + 20")
+    driven.button("Undo").click()
+    expect(driven.status).to_have_text("x is 5.")
+
+
+def test_a_pen_moves_a_handle(opened):
+    page, driven = opened(plane())
+    x, y = middle(page.get_by_role("slider", name="the point"))
+    session = page.context.new_cdp_session(page)
+    for kind, by in [
+        ("mousePressed", 0),
+        ("mouseMoved", 30 * scale(page)),
+        ("mouseMoved", 60 * scale(page)),
+        ("mouseReleased", 60 * scale(page)),
+    ]:
+        session.send(
+            "Input.dispatchMouseEvent",
+            {"type": kind, "x": x + by, "y": y, "button": "left", "buttons": 1, "clickCount": 1, "pointerType": "pen"},
+        )
+    expect(driven.status).to_have_text("x is 8, y is 5, n is 5.")
+
+
+# -- speed -----------------------------------------------------------------------------------------------
+
+
+def field(count):
+    """So many numbers, of which each step changes one in ten, and a point that glides."""
+
+    def make(step):
+        cells = [
+            plot.rectangle(2 + 40 * (k % 25), 2 + 30 * (k // 25), 38, 26, "leaf" if (k + step) % 10 else "grad")
+            + plot.words(21 + 40 * (k % 25), 20 + 30 * (k // 25), k + (not (k + step) % 10), "", "middle")
+            for k in range(count)
+        ]
+        return Frame(f"At step {step}.", [*cells, plot.keyed("point", plot.mark(20 + 15 * step, 20, "a"))])
+
+    return Panel("Field", [timeline(40)], make, [], (1010, 30 * -(-count // 25)))
+
+
+@pytest.mark.parametrize("count", [100, 1000])
+def test_a_step_touches_what_changed_and_nothing_else(opened, count):
+    page, driven = opened(field(count))
+    page.evaluate("""() => {
+        const graph = document.querySelector(".al-graph");
+        [window.drawn, window.touched] = [[...graph.querySelectorAll("rect, text")], 0];
+        const note = (records) => { window.touched += records.length; };
+        new MutationObserver(note).observe(graph, { subtree: true, childList: true, attributes: true, characterData: true });
+    }""")
+    driven.step.evaluate("(step) => { step.click(); return new Promise((done) => requestAnimationFrame(() => setTimeout(done))); }")
+    assert page.evaluate("window.drawn.length") >= 2 * count and page.evaluate("window.drawn.every((el) => el.isConnected)")
+    assert 0 < page.evaluate("window.touched") < count / 2
+
+
+# -- an animation ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_an_animation_shows_one_picture_at_a_time(page, tmp_path, motion):
+    page.emulate_media(reduced_motion=motion)
+    page.goto(steps().film(tmp_path / "steps.svg", seconds=2).as_uri())
+    seen = """() => [...document.querySelectorAll(".al-film")].map((g, k) =>
+        [...g.querySelectorAll("rect, text")].some((el) => el.checkVisibility({ opacityProperty: true, visibilityProperty: true })))"""
+    shown = []
+    for k in range(4):
+        page.evaluate("(at) => document.getAnimations().forEach((a) => { a.pause(); a.currentTime = at; })", 1000 + 2000 * k)
+        shown.append(page.evaluate(seen))
+    one = [[k == j for j in range(4)] for k in range(4)]
+    assert shown == (one if motion == "no-preference" else one[-1:] * 4)
