@@ -1,4 +1,4 @@
-"""Run a lesson and save it as it is to be committed: `python tests/notebooks/save.py notebooks/04-inside-backward.ipynb`.
+"""Run a lesson and save it as it is committed: `python tests/notebooks/save.py notebooks/04-inside-backward.ipynb`.
 
 The outputs are part of the lesson, and what a reader sees where there is no kernel. What belongs to one run only is
 dropped: timestamps, the scripts of explorables (their still form is kept), and the version of the Python that happened to run it.
