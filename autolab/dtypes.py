@@ -245,6 +245,9 @@ def promote(operands: list[Any], integers_to_float: bool) -> list[Any]:
     >>> [a.dtype for a in promote([np.ones(2, np.int64), np.ones(2, np.float32)], integers_to_float=False)]
     [dtype('float32'), dtype('float32')]
     """
+    first = getattr(operands[0], "dtype", None)
+    if first in FLOATING and all(type(a) is np.ndarray and a.dtype == first for a in operands):
+        return operands
     d = result_type(operands)
     if integers_to_float and d not in FLOATING:
         d = default.floating

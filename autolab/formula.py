@@ -37,6 +37,7 @@ def expression(function: Callable[..., Any]) -> ast.expr | None:
     return None
 
 
+@cache
 def body(function: Callable[..., Any]) -> str:
     """The same as text; for a longer function its name and arguments.
 

@@ -47,7 +47,7 @@ def is_number(x: Any) -> bool:
 
 
 def pairs(a: Any, b: Any, place: str, allow_subclasses: bool) -> Any:
-    """What is to be compared, with the place where it stands: (place, actual, expected)."""
+    """The values to compare, each with its place: (place, actual, expected)."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         if a.keys() != b.keys():
             missing, additional = sorted(b.keys() - a.keys(), key=str), sorted(a.keys() - b.keys(), key=str)

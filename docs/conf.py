@@ -1,13 +1,13 @@
 """How Sphinx makes the site out of the folder that `python -m docs.make.site` fills."""
 
 import html
-import os
 import re
 
 from docutils import nodes
 
 import autolab
-from docs.make.choice import title
+from docs.make.choice import address, title
+from docs.make.site import SOURCE
 
 project, author, copyright = "autolab", "autolab developers", "autolab developers"
 release = autolab.__version__
@@ -24,8 +24,8 @@ html_math_renderer = "mathml"
 
 html_theme = "furo"
 html_title = title()
-html_baseurl = os.environ.get("AUTOLAB_SITE_URL", "https://autolab-grad.github.io/autolab/")  # previews of links need whole addresses
-html_static_path = ["_build/source/_static"]
+html_baseurl = address()  # previews of links need whole addresses
+html_static_path = [str(SOURCE / "_static")]
 html_favicon = "site/favicon.svg"
 html_css_files = ["autolab.css"]
 html_js_files = ["old.js", ("autolab.mjs", {"type": "module"})]
@@ -75,8 +75,9 @@ def describe(app, name, template, context, doctree):
     tags = {
         "og:title": html.escape(re.sub("<[^>]*>", "", context["title"])), "og:description": about,
         "og:type": "website", "og:site_name": title(),
-        "og:url": f"{html_baseurl}{name}.html", "og:image": f"{html_baseurl}_static/preview.png",
     }  # fmt: skip
+    if html_baseurl:
+        tags |= {"og:url": f"{html_baseurl}{name}.html", "og:image": f"{html_baseurl}_static/preview.png"}
     context["metatags"] += "" if found else f'\n<meta name="description" content="{about}">'
     context["metatags"] += "".join(f'\n<meta property="{key}" content="{value}">' for key, value in tags.items())
 

@@ -1,12 +1,14 @@
 """What every test may ask for: seeded randomness, PyTorch to compare with, a real browser.
 
 PyTorch, numba and Chromium are large, and not every machine lets bubblewrap isolate a process, so a test that needs one is
-skipped where it is absent. CI names them in AUTOLAB_REQUIRE ("browser,torch,numba,box"), and then the run refuses
+skipped where it is absent. CI names them in AUTOLAB_REQUIRE ("browser,firefox,torch,numba,box"), and then the run refuses
 to start without them. tests/packaging/test_require.py sees that no test asks for PyTorch or numba in another way.
+CI's last run leaves out what has passed in its first one, which has none of them (AUTOLAB_PASSED).
 """
 
 import importlib.util
 import os
+import re
 import shutil
 import sys
 
@@ -18,10 +20,14 @@ INSTALL = {
     "box": "bubblewrap is not installed or may not isolate here (`apt install bubblewrap`; in a container see docs/instructors.md)",
     "numba": "numba is not installed (`pip install numba`), which one backend of autolab.compile writes its loops with",
     "browser": "Chromium or Playwright is not installed (`apt install chromium`, `pip install playwright`)",
+    "firefox": "Firefox or websocket-client is not installed (`apt install firefox-esr`, `pip install websocket-client`)",
 }
-NEEDS = {"torch": ("torch", "expecttest"), "numba": ("numba",), "browser": ("playwright",)}  # modules
-MARKS = {"oracle": "torch", "browser": "browser", "numba": "numba"}
-FIXTURES = {"torch": "oracle", "browser": "browser", "page": "browser"}
+NEEDS = {"torch": ("torch", "expecttest"), "numba": ("numba",), "browser": ("playwright",), "firefox": ("websocket",)}  # modules
+MARKS = {"oracle": "torch", "browser": "browser", "firefox": "firefox", "numba": "numba"}
+FIXTURES = {"torch": "oracle", "browser": "browser", "page": "browser", "firefox": "firefox"}
+# Folders whose tests do the same whatever else is installed: one that has passed need not pass again in the same Python.
+ROOMS = "amp autograd check compiler data draw engine fast func linalg nn optim rules serialization torch_api trace utils"
+ALIKE = tuple(f"{top}/{room}/" for top in ("tests", "autolab") for room in ROOMS.split())
 collect_ignore = ["compat/program.py"]  # a program for PyTorch, which a test runs
 
 
@@ -30,12 +36,19 @@ def chromium_path():
     return os.environ.get("AUTOLAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
+def firefox_path():
+    return os.environ.get("AUTOLAB_FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
+
+
 def is_here(need):
     if need == "box":
         from autolab.course.grading.sandbox import works
 
         return works("bubblewrap")
-    return all(map(importlib.util.find_spec, NEEDS[need])) and (need != "browser" or chromium_path() is not None)
+    return all(map(importlib.util.find_spec, NEEDS[need])) and PROGRAMS.get(need, bool)() is not None
+
+
+PROGRAMS = {"browser": chromium_path, "firefox": firefox_path}
 
 
 def calm_hypothesis():
@@ -52,17 +65,52 @@ def calm_hypothesis():
     settings.load_profile("autolab")
 
 
+def lessons(root):
+    """The number of every lesson, with its question: both stand in the list of the lessons."""
+    listed = (root / "notebooks" / "README.md").read_text("utf-8")
+    return re.findall(r"^\| \[(\d\d) · .*?\| (.*?) \|", listed, re.M)
+
+
 def pytest_configure(config):
     calm_hypothesis()
+    for number, question in lessons(config.inipath.parent):
+        config.addinivalue_line("markers", f"lesson{number}: {question}")
     os.environ.setdefault("AUTOLAB_HOME", "off")  # tests are nobody's attempts
     if hasattr(config, "workerinput"):  # of pytest-xdist: the process that started it has looked
         return
-    required = [name.strip() for name in os.environ.get("AUTOLAB_REQUIRE", "").split(",") if name.strip()]
+    if (path := os.environ.get("AUTOLAB_PASSED")) and not os.path.exists(path):
+        config.pluginmanager.register(Passed(path))
+    required = {name.strip() for name in os.environ.get("AUTOLAB_REQUIRE", "").split(",")} - {"", "lite"}  # test_lite.py looks for that
     for need in required:
         if need not in INSTALL:
             raise pytest.UsageError(f"AUTOLAB_REQUIRE names {need!r}; it may name {', '.join(sorted(INSTALL))}")
         if not is_here(need):
             raise pytest.UsageError(f"AUTOLAB_REQUIRE names {need!r}, but {INSTALL[need]}")
+
+
+class Passed:
+    """Writes which tests have passed into the file that AUTOLAB_PASSED names; a run that finds the file leaves those of ALIKE out."""
+
+    def __init__(self, path):
+        self.path, self.passed = path, []
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.passed.append(f"{report.nodeid}\n")
+
+    def pytest_unconfigure(self):
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.writelines(self.passed)
+
+
+def pytest_collection_modifyitems(config, items):
+    path = os.environ.get("AUTOLAB_PASSED")
+    if not path or not os.path.exists(path):
+        return
+    with open(path, encoding="utf-8") as file:
+        passed = {line.rstrip("\n") for line in file if line.startswith(ALIKE)}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+    items[:] = [item for item in items if item.nodeid not in passed]
 
 
 def pytest_itemcollected(item):

@@ -277,7 +277,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def logits(self) -> Any:
-        """Their logarithms."""
+        """The logarithms of the probabilities of the categories."""
         return self._categorical.logits
 
     @property

@@ -126,7 +126,7 @@ class Distribution:
         raise NotImplementedError
 
     def perplexity(self) -> Any:
-        """exp(entropy())."""
+        """exp(entropy()): how many equally likely values are as uncertain."""
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Any:

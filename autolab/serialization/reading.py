@@ -92,7 +92,7 @@ class Archive:
 
 
 def require_here(location: str, map_location: Any) -> None:
-    """Raise PyTorch's error for a storage that is to be on a device that there is not."""
+    """Raise PyTorch's error for a storage on a device that does not exist."""
     if isinstance(map_location, dict):
         map_location = map_location.get(location, location)
     target = location if map_location is None else map_location if isinstance(map_location, str | device) else "cpu"

@@ -14,8 +14,9 @@ ROOT = Path(__file__).parents[2]
 MARK = re.compile("### BEGIN (SOLUTION|HIDDEN TESTS)")
 
 
-def choose(title: str | None = None, lessons: str | None = None, release: Path | None = None) -> None:
+def choose(title: str | None = None, lessons: str | None = None, release: Path | None = None, address: str | None = None) -> None:
     """Choose for what follows. lessons: "00 04 gallery"; release: a course's folder of what students get.
+    address: where the site will be served.
 
     Raises
     ------
@@ -33,7 +34,7 @@ def choose(title: str | None = None, lessons: str | None = None, release: Path |
         shown = solutions(path, release.with_name("source") / path.relative_to(release))
         if shown:
             raise LookupError(f"{path} has the solution of {', '.join(shown)}. Make the release again: `nbgrader generate_assignment`.")
-    chosen = {"TITLE": title, "LESSONS": " ".join(named), "RELEASE": release and str(release.resolve())}
+    chosen = {"TITLE": title, "LESSONS": " ".join(named), "RELEASE": release and str(release.resolve()), "URL": address}
     for name, value in chosen.items():
         if value:
             os.environ[f"AUTOLAB_SITE_{name}"] = str(value)
@@ -63,6 +64,17 @@ def _secrets(text: str) -> list[str]:
 
 def title() -> str:
     return os.environ.get("AUTOLAB_SITE_TITLE", "autolab")
+
+
+def address() -> str:
+    """Where the site will be served, with a slash at its end; empty if that is not known."""
+    known = os.environ.get("AUTOLAB_SITE_URL") or ("" if own() else "https://autolab-grad.github.io/autolab")
+    return known and known.rstrip("/") + "/"
+
+
+def own() -> bool:
+    """Whether the site is a course's own."""
+    return "AUTOLAB_SITE_RELEASE" in os.environ
 
 
 def lessons() -> list[Path]:

@@ -1,5 +1,6 @@
 // node compile.mjs PYODIDE SOURCE TARGET [with-source]: the wheels of one folder, with bytecode for Pyodide's Python, in another.
 // To compile its imports takes a browser longer than to fetch them. Without with-source, bytecode takes the place of the text.
+// What no notebook in a browser asks for is left out.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,9 +12,15 @@ python.mountNodeFS("/source", path.resolve(source));
 python.mountNodeFS("/target", path.resolve(target));
 python.globals.set("with_source", Boolean(withSource));
 python.runPython(`
-import importlib.util, marshal, pathlib, sys, warnings, zipfile
+import importlib.util, marshal, pathlib, re, sys, warnings, zipfile
 
 warnings.simplefilter("ignore")
+unused = re.compile(r"""
+    [^/]*\\.data/                                            # JupyterLab's parts of widgets, which the page has
+    | jedi/third_party/(django-stubs|typeshed/third_party)/  # types of packages that are not there
+    | pygments/lexers/(?!__init__|_mapping|python|special)   # other languages
+""", re.X)
+place = f"/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages/"
 header = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)  # by a hash that is not looked at
 def put(archive, name, data):
     archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
@@ -21,10 +28,12 @@ def put(archive, name, data):
 for path in sorted(pathlib.Path("/source").glob("*.whl")):
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(pathlib.Path("/target", path.name), "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
+            if unused.match(name):
+                continue
             text, code = old.read(name), None
-            if name.endswith(".py") and not name.startswith("pygments/lexers/"):  # hundreds that nobody imports
+            if name.endswith(".py"):
                 try:
-                    code = compile(text, "/lib/python3.14/site-packages/" + name, "exec", dont_inherit=True)
+                    code = compile(text, place + name, "exec", dont_inherit=True)
                 except SyntaxError:
                     pass  # a template, or for another Python
             if code is None or with_source:

@@ -41,7 +41,7 @@ OTHERS = {
 AUTOLAB = [*COMPILED, "anywidget", "ipywidgets", "graphviz", "tqdm"]
 APPS = "tree", "notebooks"
 BLANK = "pytorch.ipynb"
-FOR_INSTRUCTORS = "autolab/course/"  # grading, and the solutions
+NOT_THERE = "autolab/course/", "autolab/cli/"  # grading, with the solutions; what a terminal needs
 
 
 def address(path: str, root: str = "") -> str:
@@ -80,7 +80,8 @@ def fetch() -> Path:
         run("npm", "install", "--no-audit", "--no-fund", "--prefix", PLACE, f"pyodide@{PYODIDE}")
     packages = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))["packages"]
     pinned = [f"{name}=={packages[name]['version']}" for name in pure(packages)]
-    asked = "\n".join([PYODIDE, *pinned, *OTHERS, *(wheel.name for wheel in kernel_wheels())])
+    how = (ROOT / "docs/make/compile.mjs").read_text("utf-8")
+    asked = "\n".join([PYODIDE, how, *pinned, *OTHERS, *(wheel.name for wheel in kernel_wheels())])
     folder, compiled, done = PLACE / "wheels", PLACE / "compiled", PLACE / "compiled.txt"
     if not done.exists() or done.read_text("utf-8") != asked:
         for place in (folder, compiled):
@@ -122,10 +123,20 @@ def autolab_wheel(pyodide: Path, folder: Path) -> Path:
     (whole,) = built.glob("*.whl")
     with zipfile.ZipFile(whole) as old, zipfile.ZipFile(stripped / whole.name, "w") as new:
         for name in sorted(old.namelist()):
-            if not name.startswith(FOR_INSTRUCTORS):
-                new.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), old.read(name))
+            if not name.startswith(NOT_THERE) and not name.endswith(".pyi"):
+                data = without_outputs(old.read(name)) if name.endswith(".ipynb") else old.read(name)
+                new.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
     run("node", ROOT / "docs/make/compile.mjs", pyodide, stripped, built, "with-source")  # lessons show the text of functions
     return named_by_contents(shutil.copy(built / whole.name, folder))
+
+
+def without_outputs(notebook: bytes) -> bytes:
+    """A lesson as `progress()` reads it: the lessons to run lie beside the wheel."""
+    content = json.loads(notebook)
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"] = []
+    return json.dumps(content).encode()
 
 
 TORCH = """\
@@ -224,6 +235,7 @@ def elsewhere(link: re.Match, source: Path) -> str:
 LAB = "@jupyter-notebook/lab-extension:interface-switcher"  # a button that opens JupyterLab, which is not there
 SETTINGS = {
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},  # an explorable out of sight stays as it is
+    "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 10},  # seconds
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},  # light or dark, as the system is
 }

@@ -26,7 +26,8 @@ def links(path: Path) -> str:
     here = f'<a class="run-here" href="{lite.address(name, root)}">Run it here</a>'
     binder, colab = f'<a href="{BINDER}{quote(name)}">Binder</a>', f'<a href="{COLAB}{quote(name)}">Colab</a>'
     needs = f'<a href="{root}run.html">What this needs</a>'
-    return f'<p class="run">{" ".join([here, binder, colab, needs] if offered() else [binder, colab])}</p>'
+    elsewhere = [] if choice.own() and path in choice.problem_sets() else [binder, colab]  # those have the repository's notebooks
+    return f'<p class="run">{" ".join([here, *elsewhere, needs] if offered() else elsewhere)}</p>'
 
 
 def with_links(notebook, path: Path):

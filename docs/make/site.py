@@ -28,7 +28,7 @@ from docs.make.choice import lessons
 from docs.make.run_links import offered, problem_set_pages
 
 ROOT = Path(__file__).parents[2]
-BUILD = ROOT / "docs" / "_build"
+BUILD = Path(os.environ.get("AUTOLAB_SITE_BUILD", ROOT / "docs" / "_build"))
 SOURCE, PAGES = BUILD / "source", BUILD / "html"
 DATA = SOURCE / "_static" / "explorables"  # of explorables, where they are long
 CODE = "https://github.com/autolab-grad/autolab/blob/main"
@@ -164,7 +164,7 @@ def index_pages() -> None:
     readme.write_text(readme.read_text("utf-8") + hidden, "utf-8")
     landing = (ROOT / "docs" / "site" / "landing.md").read_text("utf-8").replace("../../", "").replace("STEPPER", stepper())
     landing = landing.replace("RUN", RUN if offered() else "")
-    if choice.title() != "autolab":
+    if choice.own() or choice.title() != "autolab":
         landing = f"# {choice.title()}\n\n[Lessons](lessons.md) · [Problem sets](problem-sets.md)\n\n```{{raw}} html\n{stepper()}\n```\n"
     top = ["lessons", "problem-sets", *(["run"] if offered() else []), "guide", "api"]
     hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(top) + "\n```\n"
@@ -246,10 +246,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--lessons", help='the lessons that are in it, as "00 04 gallery"; all if not given')
     parser.add_argument("--title")
+    parser.add_argument("--address", help="where it will be served, which previews of links need")
     parser.add_argument("--release", type=Path, help="a course's folder release/, instead of the problem sets of this repository")
     options = parser.parse_args()
     try:
-        choice.choose(options.title, options.lessons, options.release)
+        choice.choose(options.title, options.lessons, options.release, options.address)
     except LookupError as error:
         parser.error(error.args[0])
     lacks = lite.lacks()
@@ -257,7 +258,7 @@ def main() -> None:
         os.environ["AUTOLAB_LITE"] = "off"
         print(f"Left out: the notebooks that run in the browser. {lacks}")
     build()
-    print(f"The site is in {PAGES.relative_to(ROOT)}.")
+    print(f"The site is in {os.path.relpath(PAGES)}.")
     if options.serve:
         serve(options.port)
 

@@ -6,7 +6,7 @@ const toldOf = (script) => script.dataset.source
   : JSON.parse(script.textContent);
 
 // What an explorable asks Python for: an expression that is typed, an action whose result is not known, a training.
-const needsPython = (data) => "expression" in data || "running" in data
+const needsPython = (data) => "expression" in data || "running" in data || "chains" in data
   || "ask" in data && Object.values(data.frames).some((frame) => Object.values(frame.next).includes(null));
 const here = document.querySelector("a.run-here");
 
@@ -45,4 +45,6 @@ const scrolls = new ResizeObserver((seen) => seen.forEach(({ target: e }) => {
 document.querySelectorAll(".table-wrapper, .math-wrapper, .highlight pre, .cell_output pre").forEach((e) => scrolls.observe(e));
 document.querySelectorAll("th").forEach((e) => {
   if (!e.textContent.trim()) e.replaceWith(Object.assign(document.createElement("td"), { className: e.className }));
+  e.querySelectorAll("math").forEach((formula) => formula.setAttribute("aria-label", formula.textContent));
 });
+if (!document.querySelector("h1")) document.querySelector("article")?.prepend(h("h1", {}, "Search"));

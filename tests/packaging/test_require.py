@@ -103,7 +103,18 @@ def test_in_parallel_what_is_absent_is_skipped_with_a_reason(run):
 def test_a_misspelt_requirement_is_not_taken_for_none(run):
     result = run(AUTOLAB_REQUIRE="browsers")
     assert result.returncode == 4
-    assert "it may name box, browser, numba, torch" in result.stderr
+    assert "it may name box, browser, firefox, numba, torch" in result.stderr
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_what_has_passed_is_left_out_where_nothing_else_can_change_it(run, tmp_path, workers):
+    for room in ["engine", "course"]:
+        (tmp_path / "tests" / room).mkdir(parents=True)
+        (tmp_path / "tests" / room / "test_sample.py").write_text(TESTS)
+    (tmp_path / "test_sample.py").unlink()
+    file = str(tmp_path / "passed")
+    assert "2 passed, 4 skipped" in run(*workers, AUTOLAB_PASSED=file).stdout
+    assert "1 passed, 4 skipped" in run(*workers, AUTOLAB_PASSED=file).stdout  # course's again
 
 
 def test_tests_ask_for_pytorch_and_numba_by_fixture_or_mark(root):

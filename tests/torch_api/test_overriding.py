@@ -226,3 +226,18 @@ def test_a_parameter_made_of_a_subclass_is_one_of_it(lib):
 def test_the_engines_own_names_are_on_tensor():
     names = {name for name in overriding.ENGINE_NAMES if not name.startswith("__")}
     assert names <= {*vars(autolab.Tensor)} and names.isdisjoint(overriding.methods())
+
+
+CALLS_OF_PYTORCH = {
+    "a function": lambda torch, t: torch.exp(t),
+    "one in Python": lambda torch, t: torch.nn.functional.relu(t),
+    "several tensors": lambda torch, t: torch.stack([t, t]),
+    "a method": lambda torch, t: torch.Tensor.add(torch.ones(2), t),
+    "a tensor of each": lambda torch, t: torch.add(torch.ones(2), t),
+}
+
+
+@pytest.mark.parametrize("call", CALLS_OF_PYTORCH.values(), ids=CALLS_OF_PYTORCH)
+def test_pytorchs_own_functions_say_that_a_tensor_is_not_theirs(call, torch):
+    with pytest.raises(TypeError, match=r"no implementation found for PyTorch's own \w+ .*autolab.*torch.from_numpy"):
+        call(torch, autolab.ones(2, requires_grad=True))
