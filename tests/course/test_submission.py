@@ -229,7 +229,7 @@ def test_a_regular_expression_does_not_take_an_hour():
     notebook, _ = repaired(changed(write))
     start = time.process_time()
     page_of(notebook)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 10  # backtracking would take hours
 
 
 def test_a_file_in_utf16_and_half_a_character_are_read(tmp_path):
