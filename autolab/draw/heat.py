@@ -1,6 +1,6 @@
 """Tensors to see, as SVG text: cells on one colour scale for small ones, a histogram for large ones.
 
-Blue is above zero, orange below, the paper is zero; what is below zero has a mark in its corner too. `plot` has these names as well.
+Blue is above zero, orange below, the paper is zero; what is below zero has a mark in its corner too. `chart` has these names as well.
 """
 
 from __future__ import annotations

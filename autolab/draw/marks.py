@@ -1,4 +1,4 @@
-"""Words, rectangles, arrows and marks as SVG text. `plot` has these names as well."""
+"""Words, rectangles, arrows and marks as SVG text. `chart` has these names as well."""
 
 import math
 from html import escape

@@ -1,6 +1,6 @@
 """What can be taken in the hand, as SVG text: handles, numbers to drag, what can be pressed and dropped; and what moves.
 
-`plot` has these names as well. The browser's side is in widgets/static/touch.mjs and motion.mjs.
+`chart` has these names as well. The browser's side is in widgets/static/touch.mjs and motion.mjs.
 """
 
 import json

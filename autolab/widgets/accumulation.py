@@ -4,9 +4,9 @@ import functools
 import math
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
+from autolab.draw.chart import Axes, short
 from autolab.draw.curves import heights, sample
-from autolab.draw.plot import Axes, short
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name, value_and_gradient
 from autolab.widgets.panel import Frame, StateMachine
@@ -82,7 +82,7 @@ def accumulation(f=square, w=3.0, lr=0.1):
         }[action]  # fmt: skip
         moved = value + lr * grad if action == STEP and grad is not None else value  # where w was
         picture = _hill(curve(_scale(value, moved, start=reach)), value, moved, grad) + _bucket(grad, added, _scale(grad, start=step))
-        flights = [plot.flight(f"+ {short(added)}", (TILE / 2, 130), (TILE + 150, 120), "grad")] if action == BACKWARD and added else []
+        flights = [chart.flight(f"+ {short(added)}", (TILE / 2, 130), (TILE + 150, 120), "grad")] if action == BACKWARD and added else []
         return Frame(said, picture, [["w", number(value)], ["w.grad", held], ["last poured in", number(added)]], flights=flights)
 
     first = act((float(w), None, 0.0, ""), BACKWARD)
@@ -91,7 +91,7 @@ def accumulation(f=square, w=3.0, lr=0.1):
     @functools.cache
     def curve(size):
         places, values, _ = sample(lambda at: (value_and_gradient(f, at)[0],), -size, size, 81)
-        axes = Axes((-size, size), plot.span(heights(values)), (0, 0), (TILE, HIGH), ("w", ""), "loss")
+        axes = Axes((-size, size), chart.span(heights(values)), (0, 0), (TILE, HIGH), ("w", ""), "loss")
         return axes, axes.frame() + axes.line(places, values[:, 0]), f
 
     title = f"The bucket of gradients of {function_name(f)}"
@@ -113,11 +113,11 @@ def _hill(curve, value, before, grad):
     axes, base, f = curve
     height, slope = value_and_gradient(f, value)
     parts = [base, axes.straight(value, height, slope) if grad is not None else "", axes.point(value, height, "a")]
-    parts.append(plot.words(axes.left + 6, axes.top + 18, f"w = {short(value)}", "value"))
+    parts.append(chart.words(axes.left + 6, axes.top + 18, f"w = {short(value)}", "value"))
     if before != value:
         old = value_and_gradient(f, before)[0]
         x0, x1, y = axes.x(before), axes.x(value), axes.y(old)
-        parts += [plot.mark(x0, y, "b", 4), plot.arrow(x0, y, x1, y, "line") if abs(x1 - x0) > 9 else ""]
+        parts += [chart.mark(x0, y, "b", 4), chart.arrow(x0, y, x1, y, "line") if abs(x1 - x0) > 9 else ""]
     return parts
 
 
@@ -131,21 +131,21 @@ def _bucket(grad, added, scale):
 
     was = held - added
     parts = [
-        plot.words(TILE + 12, 22, "w.grad", "head"),
-        plot.words(TILE + 264, 22, "none" if grad is None else number(held), "grad", "end"),
+        chart.words(TILE + 12, 22, "w.grad", "head"),
+        chart.words(TILE + 264, 22, "none" if grad is None else number(held), "grad", "end"),
     ]
-    for tick in plot.ticks(-scale, scale, 6):
+    for tick in chart.ticks(-scale, scale, 6):
         parts += [
             f'<path d="M{left} {y(tick):.1f}H{right}" class="al-grid"/>',
-            plot.words(left - 8, y(tick) + 5, short(tick), "note", "end"),
+            chart.words(left - 8, y(tick) + 5, short(tick), "note", "end"),
         ]
     for low_end, high_end, kind in ((0.0, was, "leaf"), (was, held, "grad")):
         if abs(high_end - low_end) > 1e-9 * scale:
             above, below = sorted((y(low_end), y(high_end)))
-            parts.append(plot.rectangle(left + 8, above, right - left - 16, below - above, kind))
+            parts.append(chart.rectangle(left + 8, above, right - left - 16, below - above, kind))
     parts.append(f'<path d="M{left} {top}V{low}H{right}V{top}M{left - 4} {middle}H{right + 4}" class="al-l al-l-line"/>')
     if added:
-        parts += [plot.words(right + 10, (y(was) + y(held)) / 2 + 5, f"+ {short(added)}", "grad")]
+        parts += [chart.words(right + 10, (y(was) + y(held)) / 2 + 5, f"+ {short(added)}", "grad")]
     return parts
 
 

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import words
+from autolab.draw import chart
+from autolab.draw.chart import words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.heat_maps import GAP, TILE, brief, factor, heat_map, middle
 from autolab.widgets.panel import Frame, Panel, choice, timeline
@@ -108,9 +108,9 @@ def attention_backward(q=Q, k=K, v=V):
             parts += [around("V.grad", among, (0, wide))] * (step >= 1) + [around("P.grad", row, among)] * (step >= 1)
             parts += [around("S.grad", row, among)] * (step >= 2)
             parts += [around("Q.grad", row, (0, d)), around("K.grad", among, (0, d))] * (step >= 3)
-        parts.append(plot.scale_legend(edges[0] + GAP, low + 12, -1, 1))
+        parts.append(chart.scale_legend(edges[0] + GAP, low + 12, -1, 1))
         parts += [words(GAP, low + 29, "crossed out: masked", "note")] * causal
-        parts.append(plot.handle(beside - 20, TOP + (token + 0.5) * CELL[1], along_y="selected", label="output"))
+        parts.append(chart.handle(beside - 20, TOP + (token + 0.5) * CELL[1], along_y="selected", label="output"))
         flights = _flights(step, token, keys, found, places)
         corner = places[["Q", "V.grad", "S.grad", "K.grad"][step]]
         rows = [[name, shape_text(a.shape), _listed(a) if step >= since.get(name, 0) else "not yet"] for name, a in found.items()]
@@ -153,7 +153,7 @@ def _flights(step, token, keys, found, places):
         return middle(*places[name], i, j, CELL)
 
     def fly(name, i, j, start):
-        return plot.flight(brief(found[name][i, j]), start, cell(name, i, j), "grad")
+        return chart.flight(brief(found[name][i, j]), start, cell(name, i, j), "grad")
 
     if step == 1:
         return [fly("V.grad", j, 0, cell("P", token, j)) for j in keys] + [fly("P.grad", token, j, cell("g", token, 0)) for j in keys]

@@ -13,7 +13,7 @@ import numpy as np
 import traitlets
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.draw.style import ALONE, STYLE
 from autolab.draw.svg import render
 from autolab.trace import graph, record, watch
@@ -369,10 +369,10 @@ class GraphBuilder(Undoable):
         """The picture of a state, and its sentence."""
         count, said = len(self._values), self._sentence(at)
         if not at["program"]:
-            return plot.picture(
+            return chart.picture(
                 [part for k, one in enumerate(self.leaves) for part in (
-                    plot.rectangle(20 + 170 * k, 20, 150, 56, "leaf"), plot.words(34 + 170 * k, 42, one["name"], "head"),
-                    plot.words(34 + 170 * k, 64, f"= {one['value']}"))],
+                    chart.rectangle(20 + 170 * k, 20, 150, 56, "leaf"), chart.words(34 + 170 * k, 42, one["name"], "head"),
+                    chart.words(34 + 170 * k, 64, f"= {one['value']}"))],
                 40 + 170 * len(self.leaves), 96, f"{self.title}. {said}", STYLE,
             ), said  # fmt: skip
         node = at["chosen"] if at["chosen"] >= count else count + len(at["program"]) - 1

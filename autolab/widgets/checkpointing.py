@@ -7,8 +7,8 @@ from functools import cache
 from typing import NamedTuple
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import rectangle, words
+from autolab.draw import chart
+from autolab.draw.chart import rectangle, words
 from autolab.trace.values import collector_paused
 from autolab.utils.checkpoint import checkpoint, checkpoint_sequential
 from autolab.widgets.functions import function_name
@@ -120,7 +120,7 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         for k, (name, at) in enumerate(places.items()):
             x, rail = 14 + RAIL * (k + 0.5), f"V{_y(0, layers)}"
             parts += [f'<path d="M{x} {_y(layers, layers)}{rail}" class="al-l al-l-line"/>', words(x, 48, k + 1, "head", "middle")]
-            parts.append(plot.handle(x, _y(at, layers), along_y=name, label=f"slot {k + 1}"))
+            parts.append(chart.handle(x, _y(at, layers), along_y=name, label=f"slot {k + 1}"))
         parts += _bars(runs, best, left, _y(0, layers) + 54)
         rows = [_row("this plan", timeline), _row(f"best with {_many(used, 'slot')}", measured(_best(layers, used, reuse), reuse)), *others]
         return Frame(_sentence(layers, kept, used, timeline, best, reuse), parts, rows, _code(layers, marks, reuse))
@@ -239,9 +239,9 @@ def _bars(runs, best, left, y):
              rectangle(left, y + 12, UNIT * best, 18, "empty"), words(14, y + 26, f"{best} at best")]  # fmt: skip
     at = left
     for kind, name in (("leaf", "first run"), ("custom", "run again"), ("saved", "alive"), ("grad", "back")):
-        sign = rectangle(at, 33, 16, 12, kind) if kind != "grad" else plot.mark(at + 8, 39, "grad")
+        sign = rectangle(at, 33, 16, 12, kind) if kind != "grad" else chart.mark(at + 8, 39, "grad")
         parts += [sign, words(at + 22, 44, name)]
-        at += 34 + plot.CHAR * len(name)
+        at += 34 + chart.CHAR * len(name)
     return parts
 
 

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import words
+from autolab.draw import chart
+from autolab.draw.chart import words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.heat_maps import GAP, TILE, brief, factor, heat_map, middle
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
@@ -94,7 +94,7 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
         return found.reshape(*y.shape, *image.shape).numpy() != 0
 
     everything = [a for name in settings for corner in first for a in computed(name, corner)[:6]]
-    size = max(34, round(max(len(brief(v)) for a in everything for v in a.ravel()) * plot.CHAR) + 6), TALL
+    size = max(34, round(max(len(brief(v)) for a in everything for v in a.ravel()) * chart.CHAR) + 6), TALL
     most = max(int(max(np.ravel(more.get("padding", 0)))) for more in settings.values())
     edges = [max(GAP + (image.shape[1] + 2 * most) * size[0] + 4, TILE)]
     beside = edges[0] + GAP + max(kernel.shape[1], columns) * size[0] + 18
@@ -120,7 +120,7 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
         path = "".join(
             f"M{x0 + j * size[0] - 2} {y0 + i * TALL - 2}h{n * size[0] + 2}v{m * TALL + 2}h{-n * size[0] - 2}z" for i, j, m, n in boxes
         )
-        return plot.keyed(f"around {name}", f'<path d="{path}" class="al-l al-l-{kind}"/>')
+        return chart.keyed(f"around {name}", f'<path d="{path}" class="al-l al-l-{kind}"/>')
 
     @cache
     def map_of(name, setting, corner):
@@ -128,7 +128,7 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
         array, (x0, y0) = matrices[name], places[name]
         stops = [[number_of.get((name, i, j)) for j in range(array.shape[1])] for i in range(len(array))]
         pad = np.broadcast_to(settings[setting].get("padding", 0), 2) if name == "x" else (0, 0)
-        around = [plot.rectangle(x0 + j * size[0], y0 + i * TALL, size[0] - 2, TALL - 2, "empty")
+        around = [chart.rectangle(x0 + j * size[0], y0 + i * TALL, size[0] - 2, TALL - 2, "empty")
                   for i in range(-pad[0], len(array) + pad[0]) for j in range(-pad[1], array.shape[1] + pad[1])
                   if not (0 <= i < len(array) and 0 <= j < array.shape[1])]  # fmt: skip
         title = words(x0 - pad[1] * size[0], y0 - pad[0] * TALL - 9, name, "head")
@@ -164,10 +164,10 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
             shown, blank = np.isfinite(grid), np.nan_to_num(grid)
             parts += [words(place[0], place[1] - 9, title, "head"), *heat_map(*place, blank, title, size, tallest, known=shown)]
             goal, way = middle(*places[target], i, j, size), "value" if name == "y" else "grad"
-            flights = [plot.flight(brief(p * q), middle(*place, *at, size), goal, way) for p, q, at in pairs if p * q]
+            flights = [chart.flight(brief(p * q), middle(*place, *at, size), goal, way) for p, q, at in pairs if p * q]
         said = _said(name, i, j, y, pairs, result, setting, absent, kernel, reads)
-        parts += [plot.scale_legend(GAP, low + 12, -tallest, tallest),
-                  plot.number_handle(places["w"][0] + 48, TOP - 18, number(corner, 3), "corner", "w[0, 0]")]  # fmt: skip
+        parts += [chart.scale_legend(GAP, low + 12, -tallest, tallest),
+                  chart.number_handle(places["w"][0] + 48, TOP - 18, number(corner, 3), "corner", "w[0, 0]")]  # fmt: skip
         matrices = {"x": image, "w": kernel, "y": y, "g": g, "x.grad": x_grad, "w.grad": w_grad}
         table = [[of, _listed(a)] for of, a in matrices.items()]
         return Frame(said, parts, table, flights=flights)

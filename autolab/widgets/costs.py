@@ -7,8 +7,8 @@ import weakref
 
 import autolab as torch
 from autolab import nn
-from autolab.draw import plot
-from autolab.draw.plot import Axes
+from autolab.draw import chart
+from autolab.draw.chart import Axes
 from autolab.trace.values import collector_paused
 from autolab.utils.checkpoint import checkpoint_sequential
 from autolab.widgets.panel import Frame, Panel, slider
@@ -123,11 +123,11 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
         rows = [["no checkpoints" if not s else f"{s} segments", size_text(memory[depth, s]), f"{seconds[depth, s] * 1e3:.3g} ms",
                  str(_most_alive(lives[depth, s][0]))] for s in all_segments if (depth, s) in found]  # fmt: skip
         names = [("a", "no checkpoints"), *([("b", f"{count} segments")] if count else [])]
-        picture = frames + plain + [plot.legend(300, 316, names)]
+        picture = frames + plain + [chart.legend(300, 316, names)]
         if count:
             picture += curve(left, memory, 1e-3, count, "b") + curve(right, seconds, 1e3, count, "b")
         picture += [axes.upright(depth, "", "grad") for axes in (left, right)] + _timeline(*lives[shown], depth)
-        picture.append(plot.handle(left.x(depth), left.top + left.height, "depth", label="layers"))
+        picture.append(chart.handle(left.x(depth), left.top + left.height, "depth", label="layers"))
         own, alive = found[depth, 0], _most_alive(lives[depth, 0][0])
         said = f"{depth} layers without checkpoints: {size_text(own[0])} at the peak, {own[1] * 1e3:.3g} ms, "
         said += f"the values of {alive} layers alive at once."
@@ -203,19 +203,19 @@ def _timeline(lives, back, depth):
     last = max([end for _, _, end, _ in lives] + [at for _, at in back])
     left, top, width, height = 40, 30, 244, 216
     x, line = (lambda t: left + width * (t - 1) / max(last, 1)), height / depth
-    parts = [plot.words(12, 21, "values alive, layer by layer", "head"),
+    parts = [chart.words(12, 21, "values alive, layer by layer", "head"),
              f'<rect x="{left}" y="{top}" width="{width}" height="{height}" class="al-axes"/>']  # fmt: skip
     for layer, start, end, first in lives:
         y, tall = top + line * (depth - layer), max(line - 2, 2)
         box = f'x="{x(start):.1f}" y="{y + 1:.1f}" width="{max(x(end) - x(start), 2.5):.1f}" height="{tall:.1f}"'
         parts.append(f'<rect {box} class="al-cell al-k-{"leaf" if first else "custom"}"/>')
-    parts += [plot.mark(x(at), top + line * (depth - layer + 0.5), "grad", min(4, line / 3)) for layer, at in back]
-    parts += [plot.words(left - 6, top + height - 4, "1", "note", "end"), plot.words(left - 6, top + 14, depth, "note", "end")]
-    parts.append(plot.words(left + width, top + height + 19, "layers run, forward and back", "note", "end"))
+    parts += [chart.mark(x(at), top + line * (depth - layer + 0.5), "grad", min(4, line / 3)) for layer, at in back]
+    parts += [chart.words(left - 6, top + height - 4, "1", "note", "end"), chart.words(left - 6, top + 14, depth, "note", "end")]
+    parts.append(chart.words(left + width, top + height + 19, "layers run, forward and back", "note", "end"))
     names = [("leaf", "first run"), ("custom", "run again")]
     for k, (kind, name) in enumerate(names):
-        parts += [plot.rectangle(12 + 130 * k, 276, 20, 14, kind), plot.words(38 + 130 * k, 288, name)]
-    return [*parts, plot.mark(22, 306, "grad"), plot.words(38, 311, "gradient comes")]
+        parts += [chart.rectangle(12 + 130 * k, 276, 20, 14, kind), chart.words(38 + 130 * k, 288, name)]
+    return [*parts, chart.mark(22, 306, "grad"), chart.words(38, 311, "gradient comes")]
 
 
 def _peak(run):

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import Axes, words
+from autolab.draw import chart
+from autolab.draw.chart import Axes, words
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
@@ -96,9 +96,9 @@ def curvature(f=None, start=(-1.0, 1.0), x=(-2, 2), y=(-2, 2), stops=STOPS, rate
         parts = [plane.frame(), grounds(function), _model(plane, here)]
         parts.append(_arrow(plane, here.p, None if newton is None else here.p + here.newton, "b"))
         parts.append(_arrow(plane, here.p, here.p - rate * here.g, "grad"))
-        parts.append(plot.handle(plane.x(px), plane.y(py), "px", "py", "the point"))
-        parts.append(plot.legend(12, PLOT + 26, [("grad", "gradient step"), ("b", "Newton")]))
-        parts.append(plot.legend(12, PLOT + 52, [("c", "level of the model")]))
+        parts.append(chart.handle(plane.x(px), plane.y(py), "px", "py", "the point"))
+        parts.append(chart.legend(12, PLOT + 26, [("grad", "gradient step"), ("b", "Newton")]))
+        parts.append(chart.legend(12, PLOT + 52, [("c", "level of the model")]))
         parts += _turning(round_v, here, v, hv)
         bend = float(v @ hv)
         parts.append(words(TILE + 12, PLOT + 57, f"H v = {_pair(hv)}"))
@@ -237,7 +237,7 @@ def _turning(axes, here, v, hv):
     return [
         axes.frame(), _mapped(axes, (0, 0), np.eye(2), CIRCLE, "a"), _mapped(axes, (0, 0), here.H / full, CIRCLE, "c"),
         _arrow(axes, np.zeros(2), v, "a"), _arrow(axes, np.zeros(2), image, "grad"),
-        plot.handle(*tip, "angle", label="v"), plot.legend(TILE + 12, PLOT + 26, [("a", "v"), ("grad", f"H v / {number(full, 3)}")]),
+        chart.handle(*tip, "angle", label="v"), chart.legend(TILE + 12, PLOT + 26, [("a", "v"), ("grad", f"H v / {number(full, 3)}")]),
     ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import re
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.trace import graph, record, watch
 from autolab.trace.values import narrow, number
 from autolab.widgets.panel import Frame, Panel, choice
@@ -187,26 +187,26 @@ def _picture(names, shown):
         what = f"Edge from {source} to {target}: {'cut, press to join it' if cut else 'press to cut it'}"
         parts = [f'<g class="{kind}">{_line(start, end)}</g>', f'<g transform="translate({sign[0]} {sign[1]})"><circle r="13" '
                  f'class="al-cell al-k-{"grad" if cut else "op"}"/><path d="{BLADES}" class="al-blades"/></g>']  # fmt: skip
-        yield plot.pressable(
+        yield chart.pressable(
             parts, set=(edge, "joined" if cut else "cut"), label=what if recorded or cut else f"{what}. It is not recorded"
         )
         told = narrow(sent, 5) if sent is not None else "cut" if cut else "" if recorded else "lost" if source == "w" else "not recorded"
-        yield plot.words(*place, told, "grad" if sent is not None else "note")
+        yield chart.words(*place, told, "grad" if sent is not None else "note")
     for n, (x, y, w, h) in BOXES.items():
         value, needs, made_by = _about(names.get(n))
         leaf = n in "xw"
         kind = "leaf" if leaf else "empty" if needs != "True" else "out" if n == "c" else "op"
-        yield plot.rectangle(x, y, w, h, kind)
-        yield plot.words(x + 10, y + 22, f"{n} = {value}" if n in names else f"{n} not reached", "head")
+        yield chart.rectangle(x, y, w, h, kind)
+        yield chart.words(x + 10, y + 22, f"{n} = {value}" if n in names else f"{n} not reached", "head")
         if leaf:
             told = f".grad {_grad(names, n)}" if needs == "True" else "needs none"
-            yield plot.words(x + 10, y + 46, told, "note" if names[n].grad is None else "grad")
+            yield chart.words(x + 10, y + 46, told, "note" if names[n].grad is None else "grad")
             continue
         sign = {"a": "×", "b": "+" if shown["second"] == "a + 1" else "×", "c": "x²"}[n]
-        yield plot.words(x + 10, y + 44, f"{sign} {made_by if made_by != 'None' else 'no grad_fn'}", "note")
+        yield chart.words(x + 10, y + 44, f"{sign} {made_by if made_by != 'None' else 'no grad_fn'}", "note")
         before, after = shown["kept"].get(n, ""), shown["after"].get(n, "")
         if before:
-            yield plot.words(x + 10, y + 65, f"keeps {before}" if after else "freed", "saved" if after else "freed")
+            yield chart.words(x + 10, y + 65, f"keeps {before}" if after else "freed", "saved" if after else "freed")
 
 
 def _line(start, end):
@@ -214,7 +214,7 @@ def _line(start, end):
     (x0, y0), (x1, y1) = start, end
     path, tip = (f"M{x0} {y0}V{y1}", "l-4 -8h8z") if x0 == x1 else (f"M{x0} {y0}V{y1}H{x1}", "l8 -4v8z")
     return (
-        f'{plot.hit(path)}<path class="al-line" d="{path}"/><path class="al-tip" d="M{x1} {y1}{tip}"/>'
+        f'{chart.hit(path)}<path class="al-line" d="{path}"/><path class="al-tip" d="M{x1} {y1}{tip}"/>'
         f'<path class="al-back" d="M{x0} {y0}l-4 8h8z"/>'
     )
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import Axes
+from autolab.draw import chart
+from autolab.draw.chart import Axes
 from autolab.widgets.panel import Frame, Panel, choice, slider
 
 GAINS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
@@ -72,7 +72,7 @@ def vanishing_and_exploding(depths=(2, 4, 8, 16, 24), gains=GAINS, activations=N
             picture.append(_histograms(axes, arrays, kind))
             shown = [min(max(r, sizes[0]), sizes[1]) if math.isfinite(r) else sizes[1] for r in roots[-1]]
             picture += [axes.line(range(depth + 1), shown, kind), *(axes.point(k, shown[k], kind) for k in (0, depth))]
-        picture.append(plot.handle(charts[0].x(depth), charts[0].top + charts[0].height, "depth", label="depth"))
+        picture.append(chart.handle(charts[0].x(depth), charts[0].top + charts[0].height, "depth", label="depth"))
         forward, back = roots
         rows = [[str(k), *(f"{v:.3g}" for v in (forward[k], back[k]))] for k in range(depth + 1)]
         return Frame(_sentence(activation, gain, depth, forward, back), picture, rows)

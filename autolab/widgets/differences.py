@@ -3,8 +3,8 @@
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import Axes
+from autolab.draw import chart
+from autolab.draw.chart import Axes
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
@@ -71,8 +71,8 @@ def finite_differences(f=growing_wave, x=1.0):
         shown = [(m, kind, formula) for m, kind, formula in METHODS if m in found[numbers]]
         picture = [
             left.frame(),
-            plot.legend(12, 322, [(kind, m) for m, kind, _ in shown[:2]]),
-            plot.legend(12, 346, [(kind, m) for m, kind, _ in shown[2:]]),
+            chart.legend(12, 322, [(kind, m) for m, kind, _ in shown[:2]]),
+            chart.legend(12, 346, [(kind, m) for m, kind, _ in shown[2:]]),
         ]
         rows = []
         for m, kind, formula in shown:
@@ -85,7 +85,7 @@ def finite_differences(f=growing_wave, x=1.0):
         rows.append(["backward()", "the chain rule", number(own[numbers], 12), f"{abs(own[numbers] - exact) / abs(exact):.2g}"])
         picture += [
             left.upright(h, "", "grad"),
-            plot.handle(left.x(h), left.top + left.height, "h", label="h"),
+            chart.handle(left.x(h), left.top + left.height, "h", label="h"),
             *_zoom(right, f, x, h, dtype, near, exact, found[numbers]["one-sided"][k]),
         ]
         said = _sentence(numbers, h, k, {m: errors[numbers][m] for m, _, _ in shown})
@@ -142,7 +142,7 @@ def _zoom(axes, f, x, h, dtype, near, slope, chord):
     rise = [r if abs(r) <= 1.9 else float("nan") for r in rise]
     lines = [axes.straight(0, 0, 1, "b"), axes.line(near, rise, "a"), axes.straight(0, 0, chord / slope, "grad")]
     return [axes.frame(), *lines, axes.point(0, 0, "a"),
-            plot.legend(308, 322, [("b", "tangent"), ("grad", "chord")])]  # fmt: skip
+            chart.legend(308, 322, [("b", "tangent"), ("grad", "chord")])]  # fmt: skip
 
 
 def _sentence(numbers, h, k, errors):

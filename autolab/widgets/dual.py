@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import Axes, rectangle, words
+from autolab.draw import chart
+from autolab.draw.chart import Axes, rectangle, words
 from autolab.formula import body
 from autolab.trace.sentences import SPOKEN, fill, symbol
 from autolab.trace.values import number
@@ -99,7 +99,7 @@ def dual_numbers(f=product_and_sine, /, **inputs):
             parts += [rectangle(150, y, 78, 30, "leaf" if known else "empty"), rectangle(236, y, 78, 30, "grad" if known else "empty")]
             if known:
                 shown = (
-                    plot.number_handle(189, y + 15, number(value, 4), "x", said)
+                    chart.number_handle(189, y + 15, number(value, 4), "x", said)
                     if said == first
                     else words(189, y + 20, number(value, 4), "value", "middle")
                 )
@@ -192,7 +192,7 @@ def _slope(f, here, name, xs, tangent):
     with torch.no_grad(), np.errstate(all="ignore"):
         ys = [f(**{**at, name: torch.tensor(float(x), dtype=torch.float64)}).item() for x in xs]
         result = f(**at).item()
-    axes = Axes((xs[0], xs[-1]), plot.span(ys), (TILE[0], 0), (TILE[1], 300), (name, ""), "the result")
+    axes = Axes((xs[0], xs[-1]), chart.span(ys), (TILE[0], 0), (TILE[1], 300), (name, ""), "the result")
     straight = [axes.straight(here[name], result, tangent), axes.point(here[name], result, "grad", f"slope {number(tangent, 4)}", tangent)]
     return [axes.frame(), axes.line(xs, ys, "a"), axes.point(here[name], result, "a")], straight
 

@@ -5,9 +5,9 @@ from math import sqrt
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
+from autolab.draw.chart import Axes, words
 from autolab.draw.curves import sample
-from autolab.draw.plot import Axes, words
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
@@ -90,7 +90,7 @@ def expectation_gradients(f=None, mus=(-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5), si
         parts = [frame, _density(axes, mu, sigma, sigmas[0]), shared]
         parts += [_cloud(clouds, e, top, kind) for e, top, (_, kind) in zip(found, TOPS, METHODS)]
         parts += [f'<path d="M{clouds.x(true):.1f} {top}v{TALL}" class="al-l al-l-grad"/>' for top in TOPS]
-        parts.append(plot.handle(axes.x(mu), axes.top + axes.height, "mu", label="mu"))
+        parts.append(chart.handle(axes.x(mu), axes.top + axes.height, "mu", label="mu"))
         rows = [["true gradient", number(true, 4), "", ""]]
         rows += [[name, number(e.mean(), 3), number(e.std(), 2), number(e.var(), 2)] for e, (name, _) in zip(found, METHODS)]
         return Frame(_sentence(mu, sigma, samples, baseline, true, *found), parts, rows, CODE)
@@ -141,18 +141,18 @@ def _setting(name, f, mus, sigmas, samples, seed):
     with torch.no_grad(), np.errstate(all="ignore"):
         xs, ys, _ = sample(lambda x: (f(torch.tensor(x, dtype=torch.float64)).item(),), *xlim)
         ys = ys[:, 0]
-    axes = Axes(xlim, plot.span(ys), (0, 0), (TILE, 300), ("x", ""), "f, density of x")
+    axes = Axes(xlim, chart.span(ys), (0, 0), (TILE, 300), ("x", ""), "f, density of x")
     widest = np.concatenate([np.concatenate(_estimates(f, mu, sigma, samples[0], seed, 0.0)) for mu in mus for sigma in sigmas])
     trues = [_quadrature(f, mu, sigma)[1] for mu in mus for sigma in sigmas]
-    clouds = Axes(plot.span(np.percentile(widest, [2, 98]), trues), (0, 1), (TILE, 0), (TILE, 300))
+    clouds = Axes(chart.span(np.percentile(widest, [2, 98]), trues), (0, 1), (TILE, 0), (TILE, 300))
     shared = axes.line(xs, ys, "a")
     shared += words(12, 327, "Before you choose f: which cloud", "note") + words(12, 351, "is wider, and is each one right?", "note")
     for top, (title, _) in zip(TOPS, METHODS):
         shared += words(TILE + 12, top - 10, title, "head")
         shared += f'<rect x="{clouds.left}" y="{top}" width="{clouds.width}" height="{TALL}" class="al-axes"/>'
-    for tick in plot.ticks(*clouds.xlim, 3):
-        shared += words(clouds.x(tick), TOPS[1] + TALL + 36, plot.short(tick, 3), "note", "middle")
-    shared += plot.legend(TILE + 62, 332, [("grad", "true gradient")]) + words(TILE + 62, 357, "end bars count all beyond", "note")
+    for tick in chart.ticks(*clouds.xlim, 3):
+        shared += words(clouds.x(tick), TOPS[1] + TALL + 36, chart.short(tick, 3), "note", "middle")
+    shared += chart.legend(TILE + 62, 332, [("grad", "true gradient")]) + words(TILE + 62, 357, "end bars count all beyond", "note")
     return axes, clouds, axes.frame(), shared
 
 
@@ -172,7 +172,7 @@ def _density(axes, mu, sigma, least):
     tall = 0.4 * axes.height * least / sigma * np.exp(-(((xs - mu) / sigma) ** 2) / 2)
     foot = axes.top + axes.height
     line = "".join(f"L{axes.x(x):.0f} {foot - t:.0f}" for x, t in zip(xs, tall))
-    return plot.keyed("density", f'<path d="M{axes.x(xs[0]):.0f} {foot}{line}V{foot}z" fill-opacity=".6" class="al-cell al-k-c"/>')
+    return chart.keyed("density", f'<path d="M{axes.x(xs[0]):.0f} {foot}{line}V{foot}z" fill-opacity=".6" class="al-cell al-k-c"/>')
 
 
 def _cloud(axes, estimates, top, kind):
@@ -186,7 +186,7 @@ def _cloud(axes, estimates, top, kind):
     return (
         f'<path d="M{axes.left} {top + TALL}{steps}" class="al-cell al-k-{kind}"/>'
         f'<path d="M{low:.0f} {y}H{high:.0f}" class="al-l al-l-{kind}"/>'
-        + plot.mark(axes.x(float(np.clip(mean, *axes.xlim))), y, kind, 4)
+        + chart.mark(axes.x(float(np.clip(mean, *axes.xlim))), y, kind, 4)
         + words(axes.left + axes.width, top - 10, f"± {number(spread, 2)}", "note", "end")
     )
 

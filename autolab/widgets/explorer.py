@@ -11,7 +11,7 @@ import numpy as np
 import traitlets
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.draw.curves import heights, sample
 from autolab.draw.style import ALONE
 from autolab.draw.svg import grad_line, render, value_line
@@ -248,16 +248,16 @@ class Explorer(Explorable):
 
     def _add_track(self, slider):
         """Says where on its curve each stop of a slider is, in pixels, and how it is taken hold of."""
-        axes = plot.Axes((slider["stops"][0], slider["stops"][-1]), (0, 1), (0, 0), TILE, (slider["name"], ""), "result")
+        axes = chart.Axes((slider["stops"][0], slider["stops"][-1]), (0, 1), (0, 0), TILE, (slider["name"], ""), "result")
         slider["track"] = [round(float(axes.x(stop)), 1) for stop in slider["stops"]]
-        slider["handle"], slider["size"] = plot.handle(0, 0, along_x=slider["name"], label=f"{slider['name']} on its curve"), TILE
+        slider["handle"], slider["size"] = chart.handle(0, 0, along_x=slider["name"], label=f"{slider['name']} on its curve"), TILE
 
     def _curve(self, name, others, values):
         """The result of f against one input, the others staying where they are: axes and what is drawn."""
         if (name, others) not in self._curves:
             stops = self._sliders[name]["stops"]
             places, results, _ = sample(lambda at: (self._result({**values, name: float(at)}),), stops[0], stops[-1], CURVE)
-            axes = plot.Axes((stops[0], stops[-1]), plot.span(heights(results)), (0, 0), TILE, (name, ""), "result")
+            axes = chart.Axes((stops[0], stops[-1]), chart.span(heights(results)), (0, 0), TILE, (name, ""), "result")
             if len(self._curves) > PAGE_FRAMES:
                 self._curves.clear()
             self._curves[name, others] = axes, axes.frame() + axes.line(places, results[:, 0])

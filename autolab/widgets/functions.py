@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
+from autolab.draw.chart import Axes, short
 from autolab.draw.curves import heights, sample
-from autolab.draw.plot import Axes, short
 from autolab.draw.svg import render, value_line
 from autolab.trace import Trace, record, watch
 from autolab.trace.values import number
@@ -96,7 +96,7 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
     """
     stops = _range(x)
     places, values, _ = sample(lambda at: (value_and_gradient(f, at)[0],), stops[0], stops[-1])
-    axes = Axes((stops[0], stops[-1]), plot.span(heights(values)), (0, 0), (TILE, HIGH - 20), ("x", ""), function_name(f))
+    axes = Axes((stops[0], stops[-1]), chart.span(heights(values)), (0, 0), (TILE, HIGH - 20), ("x", ""), function_name(f))
     base = [axes.frame(), axes.line(places, values[:, 0])]
     runs = {float(at): _run(f, at) for at in stops}
     tiles = {structure: _tiles(structure, list(runs.values())) for structure in dict.fromkeys(run.trace.structure for run in runs.values())}
@@ -107,7 +107,7 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
         slope = trace.steps[-1].grad.after.text if trace.steps and trace.steps[-1].grad else "none"
         value, gradient = value_and_gradient(f, x)
         picture = [*base, axes.straight(x, value, gradient), axes.point(x, value, "a")]
-        picture.append(plot.words(axes.left + 6, axes.top + 18, f"slope {short(gradient)}", "grad"))
+        picture.append(chart.words(axes.left + 6, axes.top + 18, f"slope {short(gradient)}", "grad"))
         picture.append(_handle(axes, x, value, "x", f"x on the curve of {function_name(f)}"))
         picture += [part for tile in tiles[trace.structure] for part in tile(run)]
         rows = []
@@ -137,7 +137,7 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
 def _handle(axes, x, y, control, label):
     """The handle of a point, on the edge of the frame where the point is outside of it."""
     at = axes.y(y) if np.isfinite(y) else axes.top + axes.height
-    return plot.handle(axes.x(x), min(max(at, axes.top), axes.top + axes.height), along_x=control, label=label)
+    return chart.handle(axes.x(x), min(max(at, axes.top), axes.top + axes.height), along_x=control, label=label)
 
 
 class _Run(NamedTuple):
@@ -176,7 +176,7 @@ def _tiles(structure, runs):
     nodes = [node for node in trace.nodes[::-1] if node.kind != "leaf"]
     tiles = [_tile(node, runs, TILE + SMALL_TILE * k) for k, node in enumerate(nodes[:MOST_TILES])]
     if len(nodes) > MOST_TILES:
-        told = [plot.words(TILE + SMALL_TILE * MOST_TILES + 8, HIGH / 2 + 20 * k, t, "note") for k, t in enumerate(
+        told = [chart.words(TILE + SMALL_TILE * MOST_TILES + 8, HIGH / 2 + 20 * k, t, "note") for k, t in enumerate(
             [f"{len(nodes) - MOST_TILES} more nodes", "in the table"])]  # fmt: skip
         tiles.append(lambda run: told)
     return tiles
@@ -191,9 +191,9 @@ def _tile(node, runs, left):
     ins = [_value(run, source) for run in runs]
     outs = [_value(run, node.id) for run in runs]
     curve = _unbroken(ins, outs, [_slope(run, node, edges, moving) for run in runs] if alone else None)
-    box = SmallAxes(plot.span(heights(ins)), plot.span(heights(outs)), left + 6, 52, SMALL_TILE - 16, 108)
+    box = SmallAxes(chart.span(heights(ins)), chart.span(heights(outs)), left + 6, 52, SMALL_TILE - 16, 108)
     head, name = truncated(node.symbol or node.op or node.name, 13), truncated(node.name)
-    base = plot.words(left + 6, 20, head, "head") + plot.words(left + 6, 40, name, "name") + box.frame() + box.line(*curve)
+    base = chart.words(left + 6, 20, head, "head") + chart.words(left + 6, 40, name, "name") + box.frame() + box.line(*curve)
 
     def draw(run):
         own, step = run.own.get(node.id, []), next((s for s in run.trace.steps if s.node == node.id), None)
@@ -206,7 +206,7 @@ def _tile(node, runs, left):
             lines.append((f"g = {short(received, 3)}", "grad"))
             if slope is not None:
                 lines.append((f"sends {short(float(received) * slope, 3)}", "grad"))
-        told = [plot.words(left + 6, 184 + 24 * k, text, kind) for k, (text, kind) in enumerate(lines)]
+        told = [chart.words(left + 6, 184 + 24 * k, text, kind) for k, (text, kind) in enumerate(lines)]
         return [base, box.straight(*at, slope) if slope is not None else "", box.point(*at, "a"), *told]
 
     return draw
@@ -335,14 +335,14 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
     def scene(pair):
         drawn, pictures = [curve(name) for name in pair], []
         for k, title in enumerate(("forward: value", "backward: gradient")):
-            limits = plot.span(*(heights(values[:, k]) for _, values, _ in drawn), *([[0, 1]] if k else []))
+            limits = chart.span(*(heights(values[:, k]) for _, values, _ in drawn), *([[0, 1]] if k else []))
             axes = Axes((stops[0], stops[-1]), limits, (TILE * k, 0), (TILE, 270), ("x", ""), title)
             lines = [axes.line(places, values[:, k], kind) for (places, values, _), kind in zip(drawn, "ab")]
             dots = [
                 axes.point(at, there, kind) for (_, _, jumps), kind in zip(drawn, "ab") for column, at, _, there, _ in jumps if column == k
             ]
             pictures.append((axes, [axes.frame() + "".join(lines + dots)]))
-        key = "".join(plot.legend(20 + TILE * k, 290, [("ab"[k], name[:24])]) for k, name in enumerate(pair))
+        key = "".join(chart.legend(20 + TILE * k, 290, [("ab"[k], name[:24])]) for k, name in enumerate(pair))
         return pictures, key
 
     def make(x, f, g):
@@ -465,9 +465,9 @@ def _flight(value, boxes, start, end, kind):
     (x0, y0, w0, h0), (x1, y1, w1, h1) = boxes[start], boxes[end]
     across = (x1 - x0 - w0, (x0 + w0, x1)) if x1 > x0 else (x0 - x1 - w1, (x0, x1 + w1))
     if across[0] > 0:  # side by side
-        return plot.flight(value.label, (across[1][0], y0 + h0 / 2), (across[1][1], y1 + h1 / 2), kind)
+        return chart.flight(value.label, (across[1][0], y0 + h0 / 2), (across[1][1], y1 + h1 / 2), kind)
     ends = (y0 + h0, y1) if y1 > y0 else (y0, y1 + h1)
-    return plot.flight(value.label, (x0 + w0 / 2, ends[0]), (x1 + w1 / 2, ends[1]), kind)
+    return chart.flight(value.label, (x0 + w0 / 2, ends[0]), (x1 + w1 / 2, ends[1]), kind)
 
 
 def _sentence(trace, ops, step):

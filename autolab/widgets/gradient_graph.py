@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
+from autolab.draw.chart import Axes, rectangle, words
 from autolab.draw.layout import LayoutBox, layout
-from autolab.draw.plot import Axes, rectangle, words
 from autolab.trace import graph, watch
 from autolab.trace.values import narrow, number
 from autolab.widgets.functions import function_name
@@ -112,7 +112,7 @@ def gradient_graph(f=None, x=1.5):
         parts = _draw(graphs, place, shown[1], on, lost) + [axes.frame(), *lines[:finished]]
         parts += [axes.point(x, value, kind) for value, kind in zip(graphs.results[:finished], CURVES)]
         parts += _legend(left)
-        flights = [plot.flight(narrow(graphs.nodes[i].value, 4), place.centres[i], place.centres[k])
+        flights = [chart.flight(narrow(graphs.nodes[i].value, 4), place.centres[i], place.centres[k])
                    for k in range(*shown) if on for i in graphs.nodes[k].inputs]  # fmt: skip
         rows = [[str(k), node.sign, number(node.value, 5), NAMES[node.graph - 1] if k else "", ", ".join(map(str, node.inputs))]
                 for k, node in enumerate(graphs.nodes[: shown[1]])]  # fmt: skip
@@ -201,7 +201,7 @@ def _places(graphs, wide=0):
     def line(points, kind, tip):
         way = "L".join(f"{x} {y}" for x, y in (points[:-1] if tip else points))
         path = f'<path d="M{way}" class="al-l al-l-{kind}"/>' if "L" in way else ""
-        return path + (plot.arrow(*points[-2], *points[-1], kind) if tip else "")
+        return path + (chart.arrow(*points[-2], *points[-1], kind) if tip else "")
 
     kinds = ["b" if nodes[k].graph > max(nodes[i].graph, 1) else "line" for i, k in edges]
     through, lines = {u for _, users in made.trunks for u in users}, [""] * len(nodes)
@@ -224,9 +224,9 @@ def _draw(graphs, place, shown, on, lost):
         node, (x, y), tall = nodes[k], place.centres[k], place.heights[k]
         kind = "freed" if lost and 0 < k < first else "leaf" if not k else "empty" if k in running else KINDS[node.graph - 1]
         top = y - tall / 2 + 18
-        box = place.lines[k] * (k in kept) + plot.rectangle(x - BOX[0] / 2, y - tall / 2, BOX[0], tall, kind)
+        box = place.lines[k] * (k in kept) + chart.rectangle(x - BOX[0] / 2, y - tall / 2, BOX[0], tall, kind)
         if not k:
-            parts += [box + words(x, top, "x", "head", "middle"), plot.number_handle(x, top + 24, narrow(node.value, 5), "x", "x")]
+            parts += [box + words(x, top, "x", "head", "middle"), chart.number_handle(x, top + 24, narrow(node.value, 5), "x", "x")]
             continue
         box += words(x, top, "no grad_fn" if lost and k in running else node.sign, "", "middle")
         if k in graphs.roots:
@@ -238,7 +238,7 @@ def _draw(graphs, place, shown, on, lost):
 def _legend(left):
     parts, y = [], PLOT[1] + 14
     for kind, curve, name in zip(KINDS, CURVES, NAMES):
-        parts += [rectangle(left + 14, y - 9, 22, 16, kind), plot.legend(left + 46, y, [(curve, f"{name} and its graph")])]
+        parts += [rectangle(left + 14, y - 9, 22, 16, kind), chart.legend(left + 46, y, [(curve, f"{name} and its graph")])]
         y += 24
     return [*parts, f'<path d="M{left + 14} {y}h58" class="al-l al-l-b"/>', words(left + 78, y + 5, "value of another graph")]
 
@@ -248,7 +248,7 @@ def _curves(f, name, stops, left):
     with np.errstate(all="ignore"):
         xs = np.linspace(stops[0], stops[-1], 37)
         ys = np.array([[t.item() for t in _run(f, name, at)[1:]] for at in xs])
-    axes = Axes((xs[0], xs[-1]), plot.span(ys), (left, 0), PLOT, ("x", ""))
+    axes = Axes((xs[0], xs[-1]), chart.span(ys), (left, 0), PLOT, ("x", ""))
     return axes, [axes.line(xs, ys[:, k], kind) for k, kind in enumerate(CURVES)]
 
 

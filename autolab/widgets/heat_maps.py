@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.trace.values import number
 
 GAP = 6
@@ -69,9 +69,9 @@ def heat_map(x, y, array, name, size, scale, control="", stops=None, known=None,
                 said = dict.fromkeys((brief(value), number(value, 3))) if control else [number(value, 3)]
                 inside, told = _coloured(*place, *size, value, scale), f"{name}{at} = {', '.join(said)}"
             else:
-                inside, told = plot.rectangle(*place, size[0] - 2, size[1] - 2, "empty"), f"{name}{at}, not yet known"
+                inside, told = chart.rectangle(*place, size[0] - 2, size[1] - 2, "empty"), f"{name}{at}, not yet known"
             if control:
-                part = plot.pressable(inside, set=(control, stops[i][j]), label=told)
+                part = chart.pressable(inside, set=(control, stops[i][j]), label=told)
                 part = re.sub('data-key="[^"]*"', f'data-key="{name}{i},{j}"', part, count=1)  # two cells may set the same stop
                 out.append(part.replace('class="al-press"', 'class="al-press al-heat-cell"', 1))
             else:
@@ -83,7 +83,7 @@ def heat_map(x, y, array, name, size, scale, control="", stops=None, known=None,
 
 
 def _coloured(x, y, width, height, value, scale):
-    # Paths and whole pixels: half of the text that `plot.heat` needs, and a page of several hundred states stays small.
+    # Paths and whole pixels: half of the text that `chart.heat` needs, and a page of several hundred states stays small.
     box, share = _box(x, y, width, height), min(abs(value) / scale, 1.0) if scale else 0.0
     fill = f'<path d="{box}" class="al-heat-{"low" if value < 0 else "high"}" fill-opacity="{share:.2g}"/>' if share > 0.004 else ""
     sign = f'<path d="M{x:g} {y + height - 8:g}v6h6z" class="al-heat-sign"/>' if value < 0 else ""

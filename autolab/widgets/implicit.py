@@ -6,9 +6,9 @@ from math import isfinite, nan
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
+from autolab.draw.chart import Axes, words
 from autolab.draw.curves import contours, simplified
-from autolab.draw.plot import Axes, words
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
@@ -81,8 +81,8 @@ def implicit_function(F=None, a=(-2.5, 2.5), x=(-2.5, 2.5), starts=(-2.0, 0.0, 2
     a_stops, starts = np.linspace(*a, stops), sorted(set(map(float, starts)))
     left = Axes(_wider(a), _wider((min(x[0], starts[0]), max(x[1], starts[-1]))), (0, 0), (TILE, 300), ("a", ""), "x where F(a, x) = 0")
     right = Axes((-SHOWN, 0), (FLOOR, MOST_ERROR), (TILE, 0), (TILE, 300), ("Newton's step, 0 is the last", ""), "error", "y")
-    legends = plot.legend(TILE + 12, 322, [("a", "x"), ("b", "dx/da through steps")])
-    legends += plot.legend(TILE + 12, 346, [("grad", "dx/da by -F_a / F_x")])
+    legends = chart.legend(TILE + 12, 322, [("a", "x"), ("b", "dx/da through steps")])
+    legends += chart.legend(TILE + 12, 346, [("grad", "dx/da by -F_a / F_x")])
     legends += words(12, 327, "Drag a along the curve and past", "note") + words(12, 351, "its end: which x, which dx/da?", "note")
     surfaces = {name: _surface(name, f, left) for name, f in functions.items()}
 
@@ -101,8 +101,8 @@ def implicit_function(F=None, a=(-2.5, 2.5), x=(-2.5, 2.5), starts=(-2.0, 0.0, 2
                 shown = [min(max(e, FLOOR), MOST_ERROR) if isfinite(e) else nan for e in errors]
                 parts += [right.line(range(1 - len(shown), 1), shown, kind), right.point(0, shown[-1], kind)]
         at = left.y(xs[-1]) if run.ended and left.ylim[0] <= xs[-1] <= left.ylim[1] else left.top + left.height
-        parts.append(plot.handle(left.left + left.width, left.y(start), "", "start", "start of Newton's method"))
-        parts.append(plot.handle(left.x(a), at, "a", "", "a on the curve"))
+        parts.append(chart.handle(left.left + left.width, left.y(start), "", "start", "start of Newton's method"))
+        parts.append(chart.handle(left.x(a), at, "a", "", "a on the curve"))
         return Frame(_sentence(a, start, run, count(a)), parts, _rows(run, difference), CODE)
 
     controls = [

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import rectangle, words
+from autolab.draw import chart
+from autolab.draw.chart import rectangle, words
 from autolab.trace import record
 from autolab.trace.values import number, shape_text
 from autolab.widgets.costs import shortest_time
@@ -78,12 +78,12 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
             for i in range(done):  # a part each, which the next frames share
                 at = (slice(None), slice(i, i + 1)) if of == "columns" else (slice(i, i + 1),)
                 shift = (side * i, 0) if of == "columns" else (0, side * i)
-                parts.append(plot.heat(left + shift[0], top + shift[1], matrix[at], (side, side), scale, label=f"{of[:-1]} {i}"))
+                parts.append(chart.heat(left + shift[0], top + shift[1], matrix[at], (side, side), scale, label=f"{of[:-1]} {i}"))
             parts.append(f'<rect x="{left - 1}" y="{top - 1}" width="{side * n:.1f}" height="{side * m:.1f}" class="al-l al-l-line"/>')
             if 0 < step <= count:
                 box = (step - 1, 0, 1, m) if of == "columns" else (0, step - 1, n, 1)
                 parts.append(_outline(left, top, side, box, "a" if of == "columns" else "grad"))
-        parts.append(plot.handle(lefts[0] + side * n, top + side * m, "inputs", "outputs", label="Size of the Jacobian"))
+        parts.append(chart.handle(lefts[0] + side * n, top + side * m, "inputs", "outputs", label="Size of the Jacobian"))
         modes = ("forward mode (jvp)", n, seconds[0]), ("reverse mode (vjp)", m, seconds[1])
         table = [[mode, str(count), f"{s * 1e6:.0f} µs", str(done)] for (mode, count, s), done in zip(modes, passes)]
         return Frame(_said(n, m, step, seconds, apart), parts, table)
@@ -212,7 +212,7 @@ def vector_jacobian(functions=None, x=(0.5, -1.0, 1.0, 0.0)):
         parts = [
             words(GAP, 22, f"J {shape_text(jacobian.shape)}, never built", "head"),
             *_vector(GAP, corner[1] + CELL[1], row[1:], "grad", False),
-            plot.number_handle(GAP + CELL[0] / 2, corner[1] + 13, number(v, 2), "v", "v[0]", "grad"),
+            chart.number_handle(GAP + CELL[0] / 2, corner[1] + 13, number(v, 2), "v", "v[0]", "grad"),
             *_vector(corner[0], corner[1] - GAP - CELL[1], column, "leaf", True),
             *grid(corner[0], corner[1], texts, "empty", CELL), words(GAP + 16, corner[1] - 10, "v", "head"),
             words(corner[0], 58, "u", "head"),

@@ -1,8 +1,8 @@
 """The explorable of a matrix product's gradients: which operand is transposed, and why."""
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import words
+from autolab.draw import chart
+from autolab.draw.chart import words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.panel import Frame, Panel, slider, timeline
 from autolab.widgets.shapes import cell_size, check_size, grid, leaf_of, ring, texts_of
@@ -74,7 +74,7 @@ def matmul_backward(a=(2, 3), b=(3, 4), g=None):
         if start is None:
             return [title, *parts]
         label = [f"{name}[{i}, {j}] = {text}: its gradient" for i, row in enumerate(texts) for j, text in enumerate(row)]
-        return [title, *(plot.pressable(part, set=("step", start + i), label=label[i]) for i, part in enumerate(parts))]
+        return [title, *(chart.pressable(part, set=("step", start + i), label=label[i]) for i, part in enumerate(parts))]
 
     def make(step, g00):
         incoming, gx, gy = gradients(g00)
@@ -109,7 +109,7 @@ def matmul_backward(a=(2, 3), b=(3, 4), g=None):
             ]
         corner = number(g00, 3)
         parts.append(
-            plot.number_handle(right + size[0] - 3 - (len(corner) * plot.CHAR + 30) / 2, low + 13, corner, "g00", "g[0, 0]", "grad")
+            chart.number_handle(right + size[0] - 3 - (len(corner) * chart.CHAR + 30) / 2, low + 13, corner, "g00", "g[0, 0]", "grad")
         )
         parts += [words(third + LEFT, TOP - 10 + 24 * i, line, "head" if i == 0 else "") for i, line in enumerate(terms)]
         rows = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import traitlets
 
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.draw.style import STYLE
 from autolab.widgets.base import Undoable
 from autolab.widgets.export import FRAMES, film
@@ -28,7 +28,7 @@ FLIGHTS = 12  # so many numbers travel at once
 class Frame:
     """One position: what is seen, said and listed there. `next`: action -> the state that it leads to.
 
-    `flights`: numbers that travel when the frame is reached by a step (`plot.flight`), twelve at most; a step back reverses them.
+    `flights`: numbers that travel when the frame is reached by a step (`chart.flight`), twelve at most; a step back reverses them.
     `focus`: (x, y, width, height) of what a small screen scrolls to.
     """
 
@@ -45,7 +45,7 @@ class Frame:
 def slider(name, stops, texts=None, start=None, label=None):
     """A control with stops. `texts`: what each is called; `start`: the value to start at (the nearest stop is taken)."""
     stops = [float(s) if not isinstance(s, str) else s for s in stops]
-    texts = [plot.short(s) if not isinstance(s, str) else s for s in stops] if texts is None else list(texts)
+    texts = [chart.short(s) if not isinstance(s, str) else s for s in stops] if texts is None else list(texts)
     at = 0 if start is None else nearest(stops, start)
     return {"kind": "slider", "name": name, "label": label or name, "stops": stops, "texts": texts, "start": at}
 
@@ -221,7 +221,7 @@ class Panel(Undoable):
     def _still(self, at):
         frame = self._cached_frame(at)
         label = f"{self.title}. {frame['sentence']}"
-        return plot.picture([self._parts[i] for i in frame["picture"]], *self.size, label, STYLE), frame["sentence"]
+        return chart.picture([self._parts[i] for i in frame["picture"]], *self.size, label, STYLE), frame["sentence"]
 
     def film(self, path, states=None, seconds=None):
         """Write several states as a strip of pictures with their sentences, or as an animation.

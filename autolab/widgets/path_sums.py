@@ -6,8 +6,8 @@ import math
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import words
+from autolab.draw import chart
+from autolab.draw.chart import words
 from autolab.trace.values import number
 from autolab.widgets.panel import Frame, StateMachine
 
@@ -102,7 +102,7 @@ def paths(f=residual_block, x=1.0, blocks=3):
         if visited > 1:
             i = n + 1 - visited
             flights = [
-                plot.flight(number(d * known[n][i + 1], 3), (_x(i + 1), JOINT), (_x(i), JOINT + 108), "grad") for d, _, _ in arcs[i][:ARCS]
+                chart.flight(number(d * known[n][i + 1], 3), (_x(i + 1), JOINT), (_x(i), JOINT + 108), "grad") for d, _, _ in arcs[i][:ARCS]
             ]
         return Frame(_sentence(state, count, ways, products, gradient, known[n], joints, nodes, in_all), parts, rows, flights=flights)
 
@@ -188,7 +188,7 @@ def _draw(n, arcs, joints, current, all_paths, grads, visited, room):
             parts.append(words(_x(i), JOINT + 112, number(grads[i], 2), "grad", "middle"))
     if room:
         more = f'<circle cx="{_x(n + 1)}" cy="{JOINT}" r="9" class="al-cell al-k-empty"/>' + words(_x(n + 1), JOINT + 5, "+", "", "middle")
-        parts.append(plot.pressable(more, action=MORE, label=MORE))
+        parts.append(chart.pressable(more, action=MORE, label=MORE))
     return parts
 
 

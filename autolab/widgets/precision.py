@@ -7,8 +7,8 @@ import numpy as np
 
 import autolab as torch
 from autolab import datasets, nn
-from autolab.draw import plot
-from autolab.draw.plot import Axes, short
+from autolab.draw import chart
+from autolab.draw.chart import Axes, short
 from autolab.widgets.panel import Frame, Panel, slider
 
 TILE, HIGH = 276, 316
@@ -63,7 +63,7 @@ def underflow(gradients=None, history=None):
     most = max(np.histogram(sizes * s, bins)[0].max() for s in stops)
     axes = Axes((bins[0], bins[-1]), (0, 1.5 * most), (0, 0), (TILE, HIGH - 46), ("", ""), " ", "x")
     bottom = axes.top + axes.height
-    base = [axes.frame(), plot.words(8, 20, "gradient × scale in float16", "head")]
+    base = [axes.frame(), chart.words(8, 20, "gradient × scale in float16", "head")]
     marks = [f'<path d="M{axes.x(limit):.1f} {axes.top}V{bottom}" class="al-l al-l-c"/>' for limit in (SMALLEST, NORMAL, LARGEST)]
     zones = (
         ("zero", bins[0], SMALLEST, 17),
@@ -71,13 +71,13 @@ def underflow(gradients=None, history=None):
         ("normal", NORMAL, LARGEST, 17),
         ("inf", LARGEST, bins[-1], 17),
     )
-    marks += [plot.words((axes.x(low) + axes.x(high)) / 2, axes.top + down, name, "note", "middle") for name, low, high, down in zones]
+    marks += [chart.words((axes.x(low) + axes.x(high)) / 2, axes.top + down, name, "note", "middle") for name, low, high, down in zones]
     # the handle stands below the median, and the histogram moves with it
     anchor = min(float(np.median(sizes)), bins[-1] / stops[-1])
     track = [axes.x(max(anchor, bins[0]) * s) for s in stops]
     base += [
         f'<path d="M{track[0]:.1f} {bottom + 46}H{track[-1]:.1f}" class="al-l al-l-line"/>',
-        plot.words(8, bottom + 51, "scale", "note"),
+        chart.words(8, bottom + 51, "scale", "note"),
     ]
     if history:
         limits = (min(history) / 2, max(history) * 2)
@@ -102,7 +102,7 @@ def underflow(gradients=None, history=None):
         x = track[stops.index(scale)]
         hold = [
             f'<path d="M{x:.1f} {axes.top}V{bottom + 46}" class="al-grid"/>',
-            plot.handle(x, bottom + 46, along_x="scale", label="scale"),
+            chart.handle(x, bottom + 46, along_x="scale", label="scale"),
         ]
         return Frame(said, base + bars + marks + hold, rows)
 

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
+from autolab.draw.chart import Axes, short
 from autolab.draw.curves import contours, simplified
-from autolab.draw.plot import Axes, short
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, slider, timeline
@@ -77,7 +77,7 @@ def optimizer_race(f=valley, start=(-2.5, 1.0), x=(-3, 3), y=(-1, 3), steps=40, 
     takes = {name for name, make in optimizers.items() if "momentum" in _arguments(make)}
     axes = Axes(x, y, (0, 0), (TILE, HIGH), ("x", "y"))
     base = [axes.frame(), surface(f, axes)]
-    legend = [plot.legend(TILE + 12, 60 + 62 * k, [(kind, name[:18])]) for k, (name, kind) in enumerate(kinds.items())]
+    legend = [chart.legend(TILE + 12, 60 + 62 * k, [(kind, name[:18])]) for k, (name, kind) in enumerate(kinds.items())]
 
     @functools.cache
     def path(name, x0, y0, rate, momentum):
@@ -96,9 +96,9 @@ def optimizer_race(f=valley, start=(-2.5, 1.0), x=(-3, 3), y=(-1, 3), steps=40, 
             where = " (it has left every number behind)" if not np.isfinite(at[2]) else "" if inside else " (outside of the picture)"
             said.append(f"{name} is at loss {number(at[2], 3)}{where}")
             rows.append([name, *(number(v, 3) for v in at)])
-        picture += [plot.words(TILE + 12, 28, f"loss at step {step}", "head"), *legend]
-        picture += [plot.words(TILE + 44, 86 + 62 * k, row[3], "value") for k, row in enumerate(rows)]
-        picture.append(plot.handle(axes.x(x0), axes.y(y0), along_x="x0", along_y="y0", label="start of the race"))
+        picture += [chart.words(TILE + 12, 28, f"loss at step {step}", "head"), *legend]
+        picture += [chart.words(TILE + 44, 86 + 62 * k, row[3], "value") for k, row in enumerate(rows)]
+        picture.append(chart.handle(axes.x(x0), axes.y(y0), along_x="x0", along_y="y0", label="start of the race"))
         told = "" if momentum is None else f", momentum {short(momentum)}"
         return Frame(f"Learning rate {short(rate)}{told}, step {step}: {', '.join(said)}.", picture, rows)
 
@@ -160,7 +160,7 @@ def _trail(axes, path, kind, width):
             continue
         drawn += [b] if drawn and a == here else [None, a, b]
         if b != there and np.hypot(b[0] - a[0], b[1] - a[1]) > 9:
-            tip = plot.arrow(*(b[k] - 9 * (b[k] - a[k]) / np.hypot(b[0] - a[0], b[1] - a[1]) for k in range(2)), *b, kind)
+            tip = chart.arrow(*(b[k] - 9 * (b[k] - a[k]) / np.hypot(b[0] - a[0], b[1] - a[1]) for k in range(2)), *b, kind)
     return f'<path d="{_path(drawn)}" class="al-l al-l-{kind}" style="stroke-width:{width}px"/>{tip}' if drawn else ""
 
 
@@ -250,7 +250,7 @@ def surface(f, axes, levels=LEVELS, tolerance=0.2):
         if path:
             parts.append(f'<path d="{path}" class="al-l al-l-line" style="stroke-width:1px;stroke-opacity:{0.95 - 0.07 * k:.2f}"/>')
     (px, py), inside = _minimum(f, (across[j], down[i]), (across[1] - across[0], down[1] - down[0]), axes)
-    told = plot.words(min(max(px, axes.left + 36), axes.left + axes.width - 36), py + 24 if py < axes.top + axes.height - 40 else py - 14,
+    told = chart.words(min(max(px, axes.left + 36), axes.left + axes.width - 36), py + 24 if py < axes.top + axes.height - 40 else py - 14,
                       "minimum" if inside else "lowest", "note", "middle")  # fmt: skip
     return "".join(parts) + f'<path d="M{px - 7:.1f} {py:.1f}h14M{px:.1f} {py - 7:.1f}v14" class="al-plus"/>' + told
 

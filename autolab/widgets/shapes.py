@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import rectangle, words
+from autolab.draw import chart
+from autolab.draw.chart import rectangle, words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.panel import Frame, Panel, timeline
 
@@ -33,7 +33,7 @@ def texts_of(t):
 def cell_size(*tensors):
     """Of a cell that has room for the numbers of these tensors."""
     longest = max(len(text) for t in tensors for text in texts_of(t.reshape(-1))[0])
-    return max(34, round(longest * plot.CHAR) + 11), CELL[1]
+    return max(34, round(longest * chart.CHAR) + 11), CELL[1]
 
 
 def cell(x, y, text, kind, size=CELL):
@@ -98,7 +98,7 @@ class Stretched:
             text = number(array[of], 3) if on_top or not piled else ""
             x, y = self.place(of)
             part = cell(left + x, top + y, text, kinds[not on_top], self.size)
-            parts.append(plot.keyed(f"{self.name}{'.'.join(map(str, index))}{kinds[0]}", part))
+            parts.append(chart.keyed(f"{self.name}{'.'.join(map(str, index))}{kinds[0]}", part))
         return parts
 
 

@@ -3,8 +3,8 @@
 from functools import cache
 
 import autolab as torch
-from autolab.draw import plot
-from autolab.draw.plot import rectangle, words
+from autolab.draw import chart
+from autolab.draw.chart import rectangle, words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.heat_maps import GAP, TILE, brief, factor, heat_map, middle
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
@@ -88,14 +88,14 @@ def softmax_backward(z=(2.0, 1.0, 0.0, -1.0), temperatures=(0.5, 1.0), target=1)
         known = [[k < step for k in range(n)]]
         parts.append(words(GAP, low + 19, "z.grad", "grad"))
         parts += heat_map(LEFT, low, grad, "z.grad", CELL, 1, "step", steps, known)
-        parts.append(plot.scale_legend(LEFT, low + 38, -1, 1))
+        parts.append(chart.scale_legend(LEFT, low + 38, -1, 1))
         if column is not None:
             parts += [ring(GAP, J, 0, 0, n, 1, CELL), ring(LEFT, J, 0, column, n, 1, CELL), ring(LEFT, low, 0, column, 1, 1, CELL)]
         parts += [words(wide + GAP, 24 + 24 * i, line, kind) for i, (line, kind) in enumerate(
             _lines(step, n, p, g, jacobian, grad, temperature, loss == entropy, target))]  # fmt: skip
-        parts.append(plot.handle(lefts[0] + CELL[0] / 2, _height(z0), along_y="z0", label="z[0]"))
+        parts.append(chart.handle(lefts[0] + CELL[0] / 2, _height(z0), along_y="z0", label="z[0]"))
         flights = [
-            plot.flight(brief(g[i] * jacobian[i, column]), middle(LEFT, J, i, column, CELL), middle(LEFT, low, 0, column, CELL), "grad")
+            chart.flight(brief(g[i] * jacobian[i, column]), middle(LEFT, J, i, column, CELL), middle(LEFT, low, 0, column, CELL), "grad")
             for i in range(n) if column is not None and g[i]
         ]  # fmt: skip
         rows = [["z", _listed(logits)], ["p", _listed(p)], ["g", _listed(g)], ["<g, p>", number(g @ p)],

@@ -5,8 +5,8 @@ import numpy as np
 import autolab as torch
 from autolab.compiler import explain
 from autolab.compiler.emit import BLOCK
-from autolab.draw import plot
-from autolab.draw.plot import rectangle, words
+from autolab.draw import chart
+from autolab.draw.chart import rectangle, words
 from autolab.widgets.costs import shortest_time, size_text
 from autolab.widgets.panel import Frame, Panel, timeline
 
@@ -104,12 +104,12 @@ def fusion(f=_chain, x=None):
             i = step - 1
             parts += [_around(0, r, "a") for r in reads[i]] + [_around(0, len(inputs) + i, "grad")]
             share = size_text(calls[i][1] / max(len(reads[i]), 1))
-            flights = [plot.flight(share, _middle(0, r), (150, low + 20)) for r in reads[i]]
-            flights.append(plot.flight(size_text(calls[i][2]), (150, low + 20), _middle(0, len(inputs) + i)))
+            flights = [chart.flight(share, _middle(0, r), (150, low + 20)) for r in reads[i]]
+            flights.append(chart.flight(size_text(calls[i][2]), (150, low + 20), _middle(0, len(inputs) + i)))
         elif through and step <= count + DRAWN:
             at = LEFT + BLOCKS + CELL * (through - 0.5)
-            flights = [plot.flight("block", (at, TOP + ROW * k + 10), (LEFT + 150, low + 20)) for k in range(len(inputs))]
-            flights += [plot.flight("block", (LEFT + 150, low + 20), (at, TOP + ROW * k + 10)) for k in kept]
+            flights = [chart.flight("block", (at, TOP + ROW * k + 10), (LEFT + 150, low + 20)) for k in range(len(inputs))]
+            flights += [chart.flight("block", (LEFT + 150, low + 20), (at, TOP + ROW * k + 10)) for k in kept]
         focus = (LEFT * (through > 0), 0, LEFT, low + 40)
         return Frame(said(step, done, through), parts, rows, flights=flights, focus=focus)
 

@@ -12,8 +12,8 @@ import traitlets
 
 import autolab as torch
 from autolab import datasets, nn
-from autolab.draw import plot
-from autolab.draw.plot import Axes, short
+from autolab.draw import chart
+from autolab.draw.chart import Axes, short
 from autolab.trace.values import number
 from autolab.widgets import static_chart
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
@@ -36,10 +36,10 @@ class Run:
         self.model, self.data, self.optimizer, self.loss_function = model, data, optimizer, loss_function
         self.done, self.looks = 0, []
         points, labels = data[0].numpy(), data[1].numpy()
-        self.plane = Axes(plot.span(points[:, 0]), plot.span(points[:, 1]), (TILE, 0), (TILE, HIGH), ("", ""), "decision")
+        self.plane = Axes(chart.span(points[:, 0]), chart.span(points[:, 1]), (TILE, 0), (TILE, HIGH), ("", ""), "decision")
         (x0, x1), (y0, y1) = self.plane.xlim, self.plane.ylim
         self._cells, self._seen = (_grid(np.linspace(x0, x1, n), np.linspace(y1, y0, m)) for n, m in ((56, 44), SEEN))
-        self.dots = "".join(plot.mark(self.plane.x(px), self.plane.y(py), "abc"[int(c) % 3], 3) for (px, py), c in zip(points, labels))
+        self.dots = "".join(chart.mark(self.plane.x(px), self.plane.y(py), "abc"[int(c) % 3], 3) for (px, py), c in zip(points, labels))
         self.look()
         self.curve = Axes((0, steps), (0, 1.15 * max(self.looks[0].loss, 1e-6)), (0, 0), (TILE, HIGH), ("step", ""), "loss")
 
@@ -168,7 +168,7 @@ class TrainingRoom(Panel):
         losses = [min(one.loss, curve.ylim[1]) for one in seen]
         picture = [
             curve.frame(), curve.line([one.done for one in seen], losses), curve.point(look.done, losses[-1], "a", short(look.loss, 3)),
-            run.plane.frame(), plot.regions(run.plane, look.chosen % 3, "abc"), run.dots, *_neurons(look.hidden),
+            run.plane.frame(), chart.regions(run.plane, look.chosen % 3, "abc"), run.dots, *_neurons(look.hidden),
         ]  # fmt: skip
         share = f"{look.right:.0%} of {len(run.data[1])} points"
         said = f"After {look.done} of {self._steps} steps the loss is {number(look.loss, 3)}, and {share} are on the right side."
@@ -341,14 +341,14 @@ class TrainingRoom(Panel):
 def _neurons(layers):
     """Small pictures of the plane as the neurons of the hidden layers see it: blue where they are above zero, orange below."""
     if not layers:
-        return [plot.words(2 * TILE + 12, 22, "no hidden neurons", "head")]
-    parts, top = [plot.words(2 * TILE + 12, 22, "what neurons see", "head")], 50
+        return [chart.words(2 * TILE + 12, 22, "no hidden neurons", "head")]
+    parts, top = [chart.words(2 * TILE + 12, 22, "what neurons see", "head")], 50
     columns, rows = SEEN
     size = min(60, (HIGH - 40 - 24 * len(layers)) / len(layers) / 2)
     for n, values in enumerate(layers):
         shown = values[:, :NEURONS].T.reshape(-1, rows, columns)
         more = f" ({len(shown)} of {values.shape[1]})" if len(shown) < values.shape[1] else ""
-        parts.append(plot.words(2 * TILE + 12, top, f"layer {n + 1}{more}", "note"))
+        parts.append(chart.words(2 * TILE + 12, top, f"layer {n + 1}{more}", "note"))
         for k, seen in enumerate(shown):
             left, above = 2 * TILE + 12 + (k % 4) * (size + 5), top + 8 + (k // 4) * size
             parts.append(_neuron(left, above, seen, (size - 3) / columns, (size - 3) / rows))

@@ -3,7 +3,7 @@
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.trace import graph
 from autolab.trace.values import narrow
 from autolab.widgets.functions import function_name
@@ -132,38 +132,38 @@ def _memory(tensors, before, rebound):
     for k, (n, t) in enumerate(tensors.items()):
         top = 24 + 78 * k
         version = f"version {t._version}" + (", new memory" if n == "a" and rebound else "")
-        yield plot.words(14, top, n, "head")
-        yield plot.words(26 + plot.HEAD * len(n), top, version + (", memory of " + ("old a" if rebound else "a") if n == "v" else ""),
+        yield chart.words(14, top, n, "head")
+        yield chart.words(26 + chart.HEAD * len(n), top, version + (", memory of " + ("old a" if rebound else "a") if n == "v" else ""),
                          "" if t._version else "note")  # fmt: skip
         begun = before["a" if n in ("a", "old a") else n]
         for i, value in enumerate(t.tolist()[:4]):
             kind = "leaf" if n == "x" else "op"
             kind = "custom" if value != begun[i] or (n == "a" and rebound) else kind
-            yield plot.rectangle(14 + 68 * i, top + 10, 64, 32, kind)
-            yield plot.words(46 + 68 * i, top + 31, narrow(value, 6), "", "middle")
+            yield chart.rectangle(14 + 68 * i, top + 10, 64, 32, kind)
+            yield chart.words(46 + 68 * i, top + 31, narrow(value, 6), "", "middle")
         if n == "v":
             yield f'<path d="M14 {top + 26}H6V{top - 52}H14" class="al-l al-l-b"/>'
 
 
 def _keeps(kept):
-    yield plot.words(SECOND, 24, "The graph of y keeps", "head")
+    yield chart.words(SECOND, 24, "The graph of y keeps", "head")
     if not kept:
-        yield plot.words(SECOND, 50, "no tensor: its rules need none", "note")
+        yield chart.words(SECOND, 50, "no tensor: its rules need none", "note")
     for k, one in enumerate(map(_now, kept[:2])):
         top, stale, freed = 38 + 128 * k, one["state"] == "stale", one["state"] == "freed"
-        yield plot.rectangle(SECOND, top, 270, 116, "custom" if stale else "freed" if freed else "saved")
-        yield plot.words(SECOND + 12, top + 24, one["symbol"], "head")
-        yield plot.words(SECOND + 20 + plot.HEAD * len(one["symbol"]), top + 24, one["node"], "note")
-        yield plot.words(SECOND + 12, top + 50, one["told"][:LINE], "freed" if freed else "")
-        yield plot.words(SECOND + 12, top + 76, f"saved at version {one['version']}", "note")
+        yield chart.rectangle(SECOND, top, 270, 116, "custom" if stale else "freed" if freed else "saved")
+        yield chart.words(SECOND + 12, top + 24, one["symbol"], "head")
+        yield chart.words(SECOND + 20 + chart.HEAD * len(one["symbol"]), top + 24, one["node"], "note")
+        yield chart.words(SECOND + 12, top + 50, one["told"][:LINE], "freed" if freed else "")
+        yield chart.words(SECOND + 12, top + 76, f"saved at version {one['version']}", "note")
         now = "" if one["tensor"] is None else f", now at version {one['tensor']._version}"
-        yield plot.words(
+        yield chart.words(
             SECOND + 12, top + 100, "freed" if freed else f"≠ stale{now}" if stale else f"unchanged{now}", "head" if stale else "note"
         )
-    yield plot.rectangle(SECOND, 304, 22, 16, "custom")
-    yield plot.words(SECOND + 30, 317, "written since it was made", "note")
+    yield chart.rectangle(SECOND, 304, 22, 16, "custom")
+    yield chart.words(SECOND + 30, 317, "written since it was made", "note")
     if len(kept) > 2:
-        yield plot.words(SECOND, 296, f"and {len(kept) - 2} more in the table", "note")
+        yield chart.words(SECOND, 296, f"and {len(kept) - 2} more in the table", "note")
 
 
 __all__ = ["version_counter"]

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from autolab.draw import plot
-from autolab.draw.plot import words
+from autolab.draw import chart
+from autolab.draw.chart import words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.listing import array
 from autolab.widgets.shapes import ring
@@ -36,15 +36,15 @@ def inputs(names, args, dims, sample, scale):
         grid = grid.reshape(-1, 1) if column else grid
         rows, columns = grid.reshape(-1, grid.shape[-1] if grid.ndim else 1).shape
         title, note = f"{name} {shape_text(a.shape)}", "shared" if d is None else f"axis {d}"
-        wide = max(columns * CELL[0], len(title) * plot.HEAD, len(note) * plot.CHAR) + 16
+        wide = max(columns * CELL[0], len(title) * chart.HEAD, len(note) * chart.CHAR) + 16
         if x > 12 and x + wide > TILE:
             x, y = 12, low
         texts = [[number(v, 3) for v in row] for row in grid.reshape(rows, columns)]
         if k == 0:
             held, texts[0][0] = texts[0][0], ""
-        parts += [words(x, y + 20, title, "head"), words(x, y + 40, note, "note"), plot.heat(x, y + 52, grid, CELL, scale, texts, name)]
+        parts += [words(x, y + 20, title, "head"), words(x, y + 40, note, "note"), chart.heat(x, y + 52, grid, CELL, scale, texts, name)]
         if k == 0:
-            parts.append(plot.number_handle(x + CELL[0] / 2 - 1, y + 52 + CELL[1] / 2 - 1, held, "first", f"first entry of {name}"))
+            parts.append(chart.number_handle(x + CELL[0] / 2 - 1, y + 52 + CELL[1] / 2 - 1, held, "first", f"first entry of {name}"))
         if sample is not None:
             where = (0, 0, rows, columns) if d is None else (sample, 0, 1, columns) if d == 0 else (0, sample, rows, 1)
             parts.append(ring(x, y + 52, *where, CELL, "a"))
@@ -66,8 +66,8 @@ def _columns(lines, left):
 
 def _cells(x, y, values, unit, scale, label):
     texts = [[number(v, 3) for v in row] for row in values]
-    roomy = max(len(t) for row in texts for t in row) * plot.CHAR + 5 <= unit
-    return plot.heat(x, y, values, (unit, ROW), scale, texts if roomy else [[""] * len(row) for row in texts], label)
+    roomy = max(len(t) for row in texts for t in row) * chart.CHAR + 5 <= unit
+    return chart.heat(x, y, values, (unit, ROW), scale, texts if roomy else [[""] * len(row) for row in texts], label)
 
 
 def largest(run):
@@ -95,8 +95,8 @@ def loop_rows(run, sample, step, scale):
         row = words(TILE + 12, y + 18, str(i), "note")
         for line, (x, unit, n) in zip(run.loop[i], columns):
             known = i < done and _cells(x, y, array(line.values).reshape(1, -1), unit, scale, f"{line.name} of sample {i}")
-            row += known or plot.rectangle(x, y, unit * n - 2, ROW - 2, "empty")
-        parts.append(plot.keyed(f"row {i}", row))
+            row += known or chart.rectangle(x, y, unit * n - 2, ROW - 2, "empty")
+        parts.append(chart.keyed(f"row {i}", row))
     if sample is not None:
         (start, *_), (x, unit, n) = columns[0], columns[-1]
         parts.append(ring(start, TOP + sample * (ROW + APART), 0, 0, 1, 1, (x + unit * n - start, ROW), "a"))
@@ -113,7 +113,7 @@ def axis_columns(run, done, scale):
     parts = _top(run, left, "vmap(f): one call", len(run.lines[done - 1].ran) if done > 0 else 0)
     for k, (line, (x, unit, n)) in enumerate(zip(run.lines, columns)):
         known = k < done and _cells(x, TOP, array(line.values).reshape(size, -1), unit, scale, line.name)
-        parts.append(plot.keyed(f"column {k}", known or plot.rectangle(x, TOP, unit * n - 2, ROW * size - 2, "empty")))
+        parts.append(chart.keyed(f"column {k}", known or chart.rectangle(x, TOP, unit * n - 2, ROW * size - 2, "empty")))
     if done >= 0:
         parts.append(f'<path d="M{left + 20} {TOP}h-6v{ROW * size - 2}h6" class="al-l al-l-a"/>')
         parts.append(words(left + 12, TOP + ROW * size + 20, f"one axis of {size}", "note"))
@@ -130,7 +130,7 @@ def axis_columns(run, done, scale):
 
 def _short(text, beside):
     """As much of a text as there is room for beside another one."""
-    room = int((SEEN - 24) / plot.CHAR) - len(beside)
+    room = int((SEEN - 24) / chart.CHAR) - len(beside)
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
@@ -168,7 +168,7 @@ def flights(run, sample, line):
     """What travels: a result into the row of its sample, or the numbers of a column, all at once."""
     if sample is not None:
         (x, unit, n), value = _columns(run.loop[sample], TILE)[-1], array(run.loop[sample][-1].values).reshape(-1)[0]
-        return [plot.flight(number(value, 3), (TILE / 2, TOP), (x + unit * n / 2, TOP + sample * (ROW + APART) + ROW / 2), "value")]
+        return [chart.flight(number(value, 3), (TILE / 2, TOP), (x + unit * n / 2, TOP + sample * (ROW + APART) + ROW / 2), "value")]
     if line < 0:
         return []
     columns = _columns(run.lines, 2 * TILE)
@@ -176,7 +176,7 @@ def flights(run, sample, line):
     start = columns[line - 1][0] if line else 2 * TILE
     values = array(run.lines[line].values).reshape(len(run.loop), -1)[:, 0]
     return [
-        plot.flight(number(v, 3), (start + 14, TOP + ROW * (i + 0.5)), (x + unit * n / 2, TOP + ROW * (i + 0.5)), "value")
+        chart.flight(number(v, 3), (start + 14, TOP + ROW * (i + 0.5)), (x + unit * n / 2, TOP + ROW * (i + 0.5)), "value")
         for i, v in enumerate(values)
     ]
 

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.trace.values import shape_text
 from autolab.widgets.functions import function_name
 from autolab.widgets.listing import run_both
@@ -110,7 +110,7 @@ def loop_to_vmap(f=squared_error, args=None, in_dims=None):
         run, gradient, summed = runs(dims, first)
         sample = step - 1 if 0 < step <= size else None
         parts, _ = inputs(names, run.args, dims, sample, scale)
-        parts.append(plot.scale_legend(12, height - 30, -scale, scale))
+        parts.append(chart.scale_legend(12, height - 30, -scale, scale))
         if step > ended:
             shown, flown = gradient, []
             parts += listing(gradient) + gradients(gradient, summed if step > ended + 1 else None, dims, scale)

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 import autolab as torch
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.trace import Trace, record, watch
 from autolab.trace import compare as compare_traces
 from autolab.widgets.functions import function_name
@@ -149,9 +149,9 @@ def _top(m, forward):
 
 def _head(names, forward):
     for k, name in enumerate(names):
-        yield plot.words(k * (CELL + GAP) + 5, 18, name if len(name) <= LINE - 1 else f"{name[: LINE - 2]}…", "head")
-    yield plot.words(5, TOP - 12, "values, forward", "value")
-    yield plot.words(5, _top(forward + 1, forward) - 12, "gradients, backward", "grad")
+        yield chart.words(k * (CELL + GAP) + 5, 18, name if len(name) <= LINE - 1 else f"{name[: LINE - 2]}…", "head")
+    yield chart.words(5, TOP - 12, "values, forward", "value")
+    yield chart.words(5, _top(forward + 1, forward) - 12, "gradients, backward", "grad")
 
 
 def _row(m, pair, verdict, step, forward):
@@ -159,14 +159,14 @@ def _row(m, pair, verdict, step, forward):
     for k, one in enumerate(pair):
         left = 5 + k * (CELL + GAP)
         if m > step or one is None:
-            yield plot.rectangle(left, top, CELL, TALL, "empty")
-            yield plot.words(left + 8, top + 29, "nothing" if one is None and m <= step else "", "note")
+            yield chart.rectangle(left, top, CELL, TALL, "empty")
+            yield chart.words(left + 8, top + 29, "nothing" if one is None and m <= step else "", "note")
             continue
-        yield plot.rectangle(left, top, CELL, TALL, "custom" if apart else "leaf" if m <= forward else "grad")
-        yield plot.words(left + 6, top + 19, one.heading if len(one.heading) <= LINE else f"{one.heading[: LINE - 1]}…")
-        yield plot.words(left + 6, top + 39, one.number[:LINE], "" if apart else "value" if m <= forward else "grad")
+        yield chart.rectangle(left, top, CELL, TALL, "custom" if apart else "leaf" if m <= forward else "grad")
+        yield chart.words(left + 6, top + 19, one.heading if len(one.heading) <= LINE else f"{one.heading[: LINE - 1]}…")
+        yield chart.words(left + 6, top + 39, one.number[:LINE], "" if apart else "value" if m <= forward else "grad")
     if m <= step:
-        yield plot.words(5 + CELL + GAP / 2, top + 30, "≠" if apart else "=", "head" if apart else "note", "middle")
+        yield chart.words(5 + CELL + GAP / 2, top + 30, "≠" if apart else "=", "head" if apart else "note", "middle")
     if m == step:
         yield f'<rect x="2" y="{top - 3.5}" width="{WIDTH - 4}" height="{TALL + 7}" rx="7" class="al-l"/>'
 

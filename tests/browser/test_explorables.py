@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 import autolab as torch
 from autolab import widgets
-from autolab.draw import plot
+from autolab.draw import chart
 from autolab.widgets.panel import Frame, Panel, timeline
 from autolab.widgets.questions import choice, number, order, quiz, several, shape
 
@@ -125,8 +125,12 @@ def test_every_explorable_is_on_the_contact_sheet(open_page, browser, pytestconf
 
 def test_words_that_cannot_be_read_are_found(open_page, overlaps):
     def make(step):
-        second = [plot.words(12 + 90 * step, 60, "second"), plot.rectangle(200, 80, 40, 28), plot.words(220, 100, "too long", "", "middle")]
-        return Frame(f"Step {step}.", [plot.words(10, 60, "first"), *second, plot.words(260, 140, "out of it")])
+        second = [
+            chart.words(12 + 90 * step, 60, "second"),
+            chart.rectangle(200, 80, 40, 28),
+            chart.words(220, 100, "too long", "", "middle"),
+        ]
+        return Frame(f"Step {step}.", [chart.words(10, 60, "first"), *second, chart.words(260, 140, "out of it")])
 
     page = open_page(Panel("Tangled", [timeline(1)], make, [], (300, 160)))
     assert overlaps(page, 700) == [

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from autolab import widgets
-from autolab.draw import plot
+from autolab.draw import chart
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("anywidget")
@@ -47,7 +47,7 @@ def test_every_explorable_goes_there_and_back_in_firefox(firefox, tmp_path, monk
 
 def point():
     def make(x, y):
-        return Frame(f"x is {x:g}, y is {y:g}.", [plot.rectangle(0, 0, 300, 300), plot.handle(50 + 20 * x, 250 - 20 * y, "x", "y")])
+        return Frame(f"x is {x:g}, y is {y:g}.", [chart.rectangle(0, 0, 300, 300), chart.handle(50 + 20 * x, 250 - 20 * y, "x", "y")])
 
     tracks = {"x": [50 + 20 * k for k in range(11)], "y": [250 - 20 * k for k in range(11)]}
     return Panel("Point", [slider("x", range(11), start=5), slider("y", range(11), start=5)], make, [], (300, 300), tracks=tracks)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from autolab.draw import plot
+from autolab.draw import chart
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("anywidget")
@@ -18,12 +18,12 @@ def plane():
     """A point that two sliders move, a third that a number moves, two words that set the first."""
 
     def make(x, y, n):
-        point = plot.keyed("box", plot.rectangle(XS[int(x)] - 20, 280, 40, 20))
+        point = chart.keyed("box", chart.rectangle(XS[int(x)] - 20, 280, 40, 20))
         parts = [
-            plot.rectangle(80, 40, 260, 240),
-            plot.handle(XS[int(x)], YS[int(y)], "x", "y", "the point"),
-            plot.number_handle(400, 100, plot.short(n), "n", "the number"),
-            plot.pressable([plot.rectangle(370, 150, 70, 30), plot.words(405, 170, "x = 9", "", "middle")], set=("x", 9)),
+            chart.rectangle(80, 40, 260, 240),
+            chart.handle(XS[int(x)], YS[int(y)], "x", "y", "the point"),
+            chart.number_handle(400, 100, chart.short(n), "n", "the number"),
+            chart.pressable([chart.rectangle(370, 150, 70, 30), chart.words(405, 170, "x = 9", "", "middle")], set=("x", 9)),
             point,
         ]
         return Frame(f"x is {x:g}, y is {y:g}, n is {n:g}.", parts, [["x", f"{x:g}"]])
@@ -36,9 +36,9 @@ def steps():
     """Three steps with a box that moves, one that comes and one that goes, and a number that travels."""
 
     def make(step):
-        parts = [plot.keyed("a", plot.rectangle(20 + 150 * int(step), 20, 60, 40))]
-        parts += [plot.keyed(f"only {step}", plot.rectangle(20, 100, 60, 40, "leaf"))]
-        flights = [plot.flight("3.5", (20, 200), (320, 200), "grad")] * 20 if step else []
+        parts = [chart.keyed("a", chart.rectangle(20 + 150 * int(step), 20, 60, 40))]
+        parts += [chart.keyed(f"only {step}", chart.rectangle(20, 100, 60, 40, "leaf"))]
+        flights = [chart.flight("3.5", (20, 200), (320, 200), "grad")] * 20 if step else []
         return Frame(f"At step {step}.", parts, [["step", str(step)]], flights=flights, focus=(20 + 150 * int(step), 20, 60, 40))
 
     return Panel("Steps", [timeline(3)], make, ["Name", "Value"], (600, 240))
@@ -49,10 +49,10 @@ def machine():
 
     def show(state):
         chips = [
-            plot.draggable([plot.rectangle(20 + 90 * k, 20, 80, 30), plot.words(60 + 90 * k, 40, n, "", "middle")], n, "canvas")
+            chart.draggable([chart.rectangle(20 + 90 * k, 20, 80, 30), chart.words(60 + 90 * k, 40, n, "", "middle")], n, "canvas")
             for k, n in enumerate(("exp", "sin", "cos"))
         ]
-        canvas = plot.drop([plot.rectangle(20, 80, 300, 120, "empty"), plot.words(30, 150, " ".join(state) or "nothing")], "canvas")
+        canvas = chart.drop([chart.rectangle(20, 80, 300, 120, "empty"), chart.words(30, 150, " ".join(state) or "nothing")], "canvas")
         return Frame(f"{len(state)} words: {' '.join(state)}.", [*chips, canvas], [["words", " ".join(state)]])
 
     return StateMachine(
@@ -64,8 +64,8 @@ def tensors():
     """A small tensor, and its scale."""
     return Panel(
         "Tensors", [slider("k", (1, 2))],
-        lambda k: Frame("A tensor.", [plot.heat(20, 20, k * np.array([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]]), label="W"),
-                                      plot.scale_legend(20, 100, -3, 3), plot.distribution(220, 20, np.arange(100.0))]),
+        lambda k: Frame("A tensor.", [chart.heat(20, 20, k * np.array([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]]), label="W"),
+                                      chart.scale_legend(20, 100, -3, 3), chart.distribution(220, 20, np.arange(100.0))]),
         ["Name", "Value"], (420, 140),
     )  # fmt: skip
 
@@ -253,7 +253,7 @@ def strip():
     """A handle that moves sideways only."""
 
     def make(x):
-        return Frame(f"x is {x:g}.", [plot.rectangle(0, 0, 290, 400), plot.handle(XS[int(x)] - 60, 100, "x", "", "the point")])
+        return Frame(f"x is {x:g}.", [chart.rectangle(0, 0, 290, 400), chart.handle(XS[int(x)] - 60, 100, "x", "", "the point")])
 
     controls = [slider("x", range(11), start=5)]
     return Panel("Strip", controls, make, ["Name", "Value"], (290, 400), tracks={"x": [x - 60 for x in XS]})
@@ -309,11 +309,11 @@ def field(count):
 
     def make(step):
         cells = [
-            plot.rectangle(2 + 40 * (k % 25), 2 + 30 * (k // 25), 38, 26, "leaf" if (k + step) % 10 else "grad")
-            + plot.words(21 + 40 * (k % 25), 20 + 30 * (k // 25), k + (not (k + step) % 10), "", "middle")
+            chart.rectangle(2 + 40 * (k % 25), 2 + 30 * (k // 25), 38, 26, "leaf" if (k + step) % 10 else "grad")
+            + chart.words(21 + 40 * (k % 25), 20 + 30 * (k // 25), k + (not (k + step) % 10), "", "middle")
             for k in range(count)
         ]
-        return Frame(f"At step {step}.", [*cells, plot.keyed("point", plot.mark(20 + 15 * step, 20, "a"))])
+        return Frame(f"At step {step}.", [*cells, chart.keyed("point", chart.mark(20 + 15 * step, 20, "a"))])
 
     return Panel("Field", [timeline(40)], make, [], (1010, 30 * -(-count // 25)))
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from autolab.draw import plot
+from autolab.draw import chart
 
 pytest.importorskip("anywidget")
 
@@ -16,12 +16,12 @@ from autolab.widgets.panel import Frame, Panel, slider, timeline  # noqa: E402
 
 def steps(count=3):
     return Panel(
-        "Steps", [timeline(count)], lambda step: Frame(f"At step {step:g}.", [plot.words(10, 30, f"step {step:g}")]), [], (200, 60)
+        "Steps", [timeline(count)], lambda step: Frame(f"At step {step:g}.", [chart.words(10, 30, f"step {step:g}")]), [], (200, 60)
     )
 
 
 def slides():
-    return Panel("Slides", [slider("x", (1, 2, 3))], lambda x: Frame(f"x is {x:g}.", [plot.words(10, 30, f"x {x:g}")]), [], (200, 60))
+    return Panel("Slides", [slider("x", (1, 2, 3))], lambda x: Frame(f"x is {x:g}.", [chart.words(10, 30, f"x {x:g}")]), [], (200, 60))
 
 
 def said(path):

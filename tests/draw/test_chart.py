@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from autolab.draw import plot
-from autolab.draw.plot import Axes
+from autolab.draw import chart
+from autolab.draw.chart import Axes
 
 
 @pytest.fixture
@@ -15,11 +15,13 @@ def axes():
 
 
 def parsed(*parts):
-    return ET.fromstring(plot.picture(parts, 300, 200, "a < b"))
+    return ET.fromstring(chart.picture(parts, 300, 200, "a < b"))
 
 
 def test_a_picture_says_what_it_shows_and_has_no_ids(axes):
-    root = parsed(axes.frame(), axes.line([0, 5, 10], [0, 1, 0]), axes.point(5, 1, "c", "top"), plot.legend(0, 0, [("a", "x"), ("b", "y")]))
+    root = parsed(
+        axes.frame(), axes.line([0, 5, 10], [0, 1, 0]), axes.point(5, 1, "c", "top"), chart.legend(0, 0, [("a", "x"), ("b", "y")])
+    )
     assert root.attrib["aria-label"] == "a < b"
     assert not [el for el in root.iter() if "id" in el.attrib]
 
@@ -44,7 +46,7 @@ def test_a_tangent_ends_at_the_frame_and_keeps_its_slope(axes):
 
 
 def test_marks_differ_in_shape_and_what_is_outside_is_left_out(axes):
-    shapes = {plot.mark(0, 0, kind).split("class")[0] for kind in plot.KINDS}
+    shapes = {chart.mark(0, 0, kind).split("class")[0] for kind in chart.KINDS}
     assert len(shapes) == 4
     assert axes.point(5, 3) == axes.point(50, 0) == axes.point(5, np.inf) == ""
 
@@ -62,16 +64,16 @@ def test_a_logarithmic_axis_has_powers_of_ten(log, values):
 
 def test_regions_cover_the_frame_once(axes):
     grid = np.array([[0, 0, 1], [1, 1, 1]])
-    root = ET.fromstring(plot.regions(axes, grid, "ab"))
+    root = ET.fromstring(chart.regions(axes, grid, "ab"))
     widths = [float(run.split("h")[1].split("v")[0]) for path in root for run in path.attrib["d"].split("M")[1:]]
     assert sum(widths) == pytest.approx(2 * axes.width, rel=1e-3)
 
 
 def test_text_of_others_is_escaped():
-    assert "<script>" not in plot.words(0, 0, "<script>") + plot.cells(0, 0, [["<script>"]])[0]
+    assert "<script>" not in chart.words(0, 0, "<script>") + chart.cells(0, 0, [["<script>"]])[0]
 
 
 def test_a_range_is_never_empty():
-    low, high = plot.span([3.0, 3.0])
+    low, high = chart.span([3.0, 3.0])
     assert low < 3 < high
-    assert plot.span([np.nan])[0] < plot.span([np.nan])[1]
+    assert chart.span([np.nan])[0] < chart.span([np.nan])[1]
