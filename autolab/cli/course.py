@@ -450,8 +450,8 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
     """Print the marks of ASSIGNMENT as CSV for a learning management system.
 
     With points given by hand, and nbgrader's late penalties. Names and Canvas's own IDs are those that nbgrader knows
-    (`nbgrader db student add`); students are found by their login, which their folder is named after. Who handed nothing in
-    has no row, so that nothing is overwritten.
+    (`nbgrader db student add`); students are found by their login, which their folder is named after. A student who handed nothing in
+    has no row, and nothing is overwritten.
 
     \b
         autolab course export ps2 --for moodle --out ps2.csv

@@ -33,7 +33,7 @@ CALL = re.compile(r'^check\("(\w+)", (\w+)', re.MULTILINE)
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """A wrong answer: which cell it stands in, the family of its mistake, and its source."""
+    """A wrong answer: which cell it is in, the family of its mistake, and its source."""
 
     answer: str
     family: str

@@ -201,7 +201,7 @@ class Plan:
     __slots__ = ("holds_values", "one_dtype", "rules", "shared", "slots")
 
     def __init__(self, op: Op, mask: int) -> None:
-        self.slots: list[Slot] = []  # in the order in which they stand in node.saved
+        self.slots: list[Slot] = []  # in the order in which they are in node.saved
         active = [
             (-1 if op.variadic else i, op.rules[argument])
             for i, argument in enumerate(op.inputs)

@@ -1,6 +1,6 @@
 """Rows that work entry by entry. The engine sums the axes that broadcasting stretched, so no row here mentions them.
 
-Where a function has a kink, the choice stands beside the row. `math` constants keep float32: under NumPy 2
+Where a function has a kink, the choice is beside the row. `math` constants keep float32: under NumPy 2
 `float32 * np.log(2)` is float64.
 """
 

@@ -156,7 +156,7 @@ def _raggedness(data: Any, depth: int) -> str:
 def _not_numbers(data: Any, sample: Any) -> Exception:
     flat = [sample]
     stack = [data]
-    while stack:  # the first thing that is no number, wherever it stands
+    while stack:  # the first thing that is not a number, wherever it stands
         d = stack.pop()
         if isinstance(d, list | tuple):
             stack.extend(reversed(d))

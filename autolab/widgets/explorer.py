@@ -267,7 +267,7 @@ class Explorer(Explorable):
         try:
             with torch.no_grad(), np.errstate(all="ignore"):
                 return float(self._f(**self._arguments(values)).item())
-        except Exception:  # where it fails there is no curve; the sentence says why when a slider stands there
+        except Exception:  # where it fails there is no curve; the sentence says why when a slider is there
             return float("nan")
 
     def _picture(self, trace):

@@ -77,7 +77,7 @@ def gradient_graph(f=None, x=1.5):
     Raises
     ------
     TypeError, RuntimeError
-        If a result is no single number that depends on x, or its gradient does not depend on x and has no graph.
+        If a result is not a single number that depends on x, or its gradient does not depend on x and has no graph.
     ValueError
         If the three graphs have more than 40 nodes: a picture has no room for them.
 

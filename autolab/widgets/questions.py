@@ -318,7 +318,7 @@ def predict(prompt, truth=None, why="", wrong=None, choices=None, tolerance=None
     ----------
     prompt : str or dict
         What to predict: "`x.grad` after the second pass". Or all of it, as `prediction` made it elsewhere, so that the
-        answer does not stand in the cell that asks.
+        answer does not appear in the cell that asks.
     truth : number, tuple or str
         A number, a shape, or one of `choices`.
     why : str or dict

@@ -143,7 +143,7 @@ def _listed(values):
 
 
 def _lines(step, n, p, g, jacobian, grad, temperature, entropy, target):
-    """What stands beside the matrices, as (text, kind) of each line."""
+    """What is beside the matrices, as (text, kind) of each line."""
     over = "" if temperature == 1 else f" / {number(temperature)}"
     if 0 < step <= n:
         k = step - 1

@@ -138,7 +138,7 @@ def _end(curve: Curve, k: int) -> str:
 
 
 def _what(curve: Curve, a: int, b: int) -> str:
-    """What stands in an interval, if that is simple."""
+    """What appears in an interval, if that is simple."""
     got, want, g = curve.got[a:b], curve.want[a:b], curve.g[a:b]
     slope = got / g
     if not got.any():

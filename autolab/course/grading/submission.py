@@ -247,7 +247,7 @@ def _one_of_each(notebook: NotebookNode, known: dict[str, FormCell], notes: list
 
 
 def _in_order(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
-    """Cells that were moved go back to their place, each with the ordinary cells that stand below it."""
+    """Cells that were moved go back to their place, each with the ordinary cells that are below it."""
     order = {c.name: i for i, c in enumerate(form)}
     names = [n for c in notebook.cells if (n := _name(c))]
     if names == sorted(names, key=order.__getitem__):
