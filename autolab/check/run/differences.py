@@ -99,7 +99,7 @@ def derivative(
 
 
 def applied(derivative: np.ndarray, g: np.ndarray, shape: tuple[int, ...], elementwise: bool) -> np.ndarray:
-    """What `derivative` gave, times g: of the shape of the input. A result that has no g counts for nothing, even where it is not a number."""
+    """What `derivative` gave, times g: of the shape of the input. A result without a g counts for nothing, even if it is nan."""
     with np.errstate(all="ignore"):
         product = np.where(g == 0, 0.0, g * derivative)
     if not elementwise:
