@@ -133,7 +133,7 @@ class CtxTensor:
         # A number: the history is an output of the very node that saves it, and a node may not hold itself.
         self.edge = edge
         self.lost = lost  # computed in forward, from the inputs: its derivative is not known
-        # What is no output comes back as itself, unless a saved-tensor hook took it away.
+        # What is not an output comes back as itself, unless a saved-tensor hook took it away.
         self.original = None if output or type(self.kept[0]) is Packed else tensor
 
     def tensor(self, call: Call) -> Any:

@@ -414,7 +414,7 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
 def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Write one page with passages that two submissions share.
 
-    Names, layout and comments do not count, nor does what was released or what many have. It is no verdict: a person reads.
+    Names, layout and comments do not count, nor does what was released or what many have. It is not a verdict: a person reads.
 
     \b
         autolab course similar ps2

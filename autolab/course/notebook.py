@@ -90,7 +90,7 @@ def _facts(head: str, where: str) -> dict[str, Any]:
     except (KeyError, ValueError):
         raise ValueError(f"{where}: between the lines of --- write `topic: words`, `lessons: 04, 07` and `hours: 2`") from None
     if given:
-        raise ValueError(f"{where}: {next(iter(given))!r} is no fact of a problem set: write topic, lessons and hours")
+        raise ValueError(f"{where}: {next(iter(given))!r} is not a fact of a problem set: write topic, lessons and hours")
     return facts
 
 
@@ -160,7 +160,9 @@ def _metadata(words: list[str], where: str) -> dict[str, Any]:
     wanted = 2 if ROLES.get(role, {}).get("grade") else 1
     if role not in ROLES or len(rest) != wanted:
         said = " ".join(words)
-        raise ValueError(f"{where}: {said!r} is no kind of cell; write `locked ID`, `answer ID`, `check ID POINTS` or `written ID POINTS`")
+        raise ValueError(
+            f"{where}: {said!r} is not a kind of cell; write `locked ID`, `answer ID`, `check ID POINTS` or `written ID POINTS`"
+        )
     nothing = {"grade": False, "locked": False, "solution": False, "task": False}
     metadata = {**nothing, **ROLES[role], "grade_id": rest[0], "schema_version": 3}
     if wanted == 2:

@@ -170,7 +170,7 @@ def _graphs(f, name, x):
 
 
 def _sign(node, computed, value, inputs):
-    """What a node does, with the number that is no node: "× 3", "** 2", "cos"."""
+    """What a node does, with the number that is not a node: "× 3", "** 2", "cos"."""
     if node.op == "rsub":
         return f"{narrow(value + inputs[0], 5)} −"
     numbers = [float(item.value.data) for item in node.saved if item.value is not None and item.name not in (*computed, "out")]

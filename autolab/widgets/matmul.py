@@ -33,7 +33,7 @@ def matmul_backward(a=(2, 3), b=(3, 4), g=None):
     RuntimeError
         If the shapes do not fit, in the words of `matmul` or of `backward`.
     ValueError
-        If one is no matrix, or has more than 8 rows or columns.
+        If one is not a matrix, or has more than 8 rows or columns.
 
     Examples
     --------

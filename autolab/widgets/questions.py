@@ -107,7 +107,7 @@ def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=None):
 # -- answers -----------------------------------------------------------------------------------
 
 PLAIN = r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"  # as people write them
-# What lies between two lengths can be read in one way only, so a text that is no shape is refused in one pass.
+# What lies between two lengths can be read in one way only, so a text that is not a shape is refused in one pass.
 SHAPE = re.compile(r"[(\[]?\s*((?:\d+(?:\s*[,x×]\s*|\s+|(?![\d\s,x×])))*)[)\]]*")
 LONGEST = 200  # characters of a number or a shape
 

@@ -17,7 +17,7 @@ HABITS = {  # a habit: what finds it, and what to write
     "who": (SENTENCE + r"Who (?!wrote\b)[a-z' ]*?\b(?:is|has|wants|guesses|knows|handed|needs|reads)\b[^?.]*\.", "a noun as subject: A student without a mark ..."),
     "has not got": (r"\bha(?:s|ve|d) not got\b", "lacks, has no"),
     "is to be": (r"\b(?:is|are|was|were) (?:not )?to be\b", "must be, will be, or the verb itself"),
-    "is no": (r"(?<![Tt]here )\b(?:is|are) no (?:leaf|leaves|scalar|tensor|number|function|single)\b", "is not a"),
+    "is no": (r"(?<![Tt]here )\b(?:is|are) no (?:leaf|leaves|scalar|tensor|number|function|single|matrix|array|input|node|loop|vector|notebook|kind|part)s?\b", "is not a"),
     "stands in": (r"\b(?:stands?|stood) " + PLACE + r"\b", "is, appears"),
     "kin": (r"\b(?:its|whose|their) kin\b", "and others like it"),
     "forbids to": (r"\bforbids? to\b", "stops us from, does not allow"),

@@ -88,7 +88,7 @@ SLIPS: dict[str, list[tuple]] = {
     "exp": [("forward", "The derivative of exp is taken at the result", "exp has been applied once already.",
              lambda x, y: (np.exp(np.exp(x)),)),
             ("variable", "The derivative of exp is x times smaller or larger than it should be",
-             "exp is no power of x: its derivative has no factor x.", lambda x, y: (x * np.exp(x - 1),))],
+             "exp is not a power of x: its derivative has no factor x.", lambda x, y: (x * np.exp(x - 1),))],
     "tanh": [("power", "The result is not squared in the derivative of tanh", "1 minus what?",
               lambda x, y: (1 - np.tanh(x),)),
              ("variable", "The derivative of tanh uses x where the result belongs", "1 minus the square of what?",

@@ -48,7 +48,7 @@ FAILURES = (
     Failure(r"(?:Expected size for first two|size mismatch|vector \+ matrix|batch\d must be|self must be|mat\d must be)", PRODUCT,
             "The factors of a matrix product do not fit: one is transposed the wrong way, or they appear in the wrong order"),
     Failure(r"matmul: Input operand (\d) does not have enough dimensions", ("elementwise", *PRODUCT),
-            "A matrix product has a single number as a factor: either it is no matrix product, or a sum was taken too early"),
+            "A matrix product has a single number as a factor: either it is not a matrix product, or a sum was taken too early"),
     Failure(r"operands could not be broadcast together with remapped shapes.*->\(\d.*(\(.*\)->.*) (\(.*\)->.*)",
             ("order", "transposed", "axis"),
             "A letter of the einsum stands for two lengths: {} and {}. Its letters are not those of the "

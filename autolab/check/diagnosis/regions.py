@@ -117,7 +117,7 @@ def _said(curve: Curve, found: list[tuple[int, int]]) -> str:
 
 
 def _interval(curve: Curve, a: int, b: int) -> str:
-    """In words; an end that is that of the numbers tried is no end."""
+    """In words; an end that is that of the numbers tried is not an end."""
     low, high = _end(curve, a), _end(curve, b)
     if a == 0:
         return f"{curve.words} is below {high}"

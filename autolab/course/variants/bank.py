@@ -67,7 +67,7 @@ class Variant:
 
     @cached_property
     def spec(self) -> Spec:
-        """What is judged when it is graded. Raises ValueError if the formulas are no formulas."""
+        """What is judged when it is graded. Raises ValueError if the formulas are not formulas."""
         if self.known:
             load_rows()
             return spec_for(self.known)
@@ -85,7 +85,7 @@ class Variant:
         try:
             exec(compile(source, file, "exec"), names)
         except Exception as error:
-            raise ValueError(f"variant {self.name!r} is no exercise: {type(error).__name__}: {error}") from None
+            raise ValueError(f"variant {self.name!r} is not an exercise: {type(error).__name__}: {error}") from None
         return names["SPEC"]
 
     def definition(self, *, hidden: bool) -> str:

@@ -182,7 +182,7 @@ class ModuleList(Numbered):
 
 
 def pairs_of(container: Any, given: Any) -> list[tuple[Any, Any]]:
-    """The items of a mapping, or the pairs themselves. Raises TypeError for anything else, ValueError for what is no pair."""
+    """The items of a mapping, or the pairs themselves. Raises TypeError for anything else, ValueError for what is not a pair."""
     name = f"{type(container).__name__}.update"
     if not isinstance(given, Iterable):
         raise TypeError(f"{name} should be called with an iterable of key/value pairs, but got {type(given).__name__}")

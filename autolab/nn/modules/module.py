@@ -305,7 +305,7 @@ class Module(Hooks, Tree, State):
 
 
 def affine(module: Module) -> tuple[Any, Any]:
-    """`module.weight, module.bias`, without the time that Python takes to find that they are no ordinary attributes."""
+    """`module.weight, module.bias`, without the time that Python takes to find that they are not ordinary attributes."""
     own = module.__dict__["_parameters"]
     try:
         return own["weight"], own["bias"]
