@@ -13,6 +13,7 @@ import autolab
 from autolab.widgets.questions import judge
 
 from .save import FOLDED, NO_LINE, after_predictions
+from .tolerance import TAG
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
@@ -28,7 +29,7 @@ NOT_COMPARED = {
     "12": {
         "room-widget": "it trains as fast as the machine allows",
         "race-widget": "paths down a valley, which grow differences of the last bit",
-        "transformer-write": "letters drawn with the chances that 300 steps have left",
+        "schedule-fit": "with steps that are too long the last bits decide where training stops",
     },
     "13": {"jacobians-widget": "times"},
     "14": {"profiler-show": "times"},
@@ -184,7 +185,7 @@ def test_every_picture_is_also_text(lesson):
 
 def test_only_known_tags_are_used(lesson):
     tags = {tag for cell in lesson.cells for tag in cell.metadata.get("tags", [])}
-    assert tags <= {"engine", "nbval-ignore-output"}
+    assert {tag for tag in tags if not TAG.fullmatch(tag)} <= {"engine", "nbval-ignore-output"}
 
 
 def test_what_is_not_compared_has_a_reason(lesson):
