@@ -30,7 +30,8 @@ def variables(which: str) -> str:
     return "".join(f"--al-{name}:{pair[which == 'dark']};" for name, pair in PALETTE.items())
 
 
-def _paint(**properties):
+def paint(**properties: str) -> str:
+    """CSS that colours by the palette: `paint(fill="ink")`."""
     # The plain colour first, for renderers that do not know var().
     return "".join(
         f"{key.replace('_', '-')}:{PALETTE[name][0]};{key.replace('_', '-')}:var(--al-{name},{PALETTE[name][0]});"
@@ -42,55 +43,55 @@ MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberatio
 
 STYLE = f"""
 .al-svg{{font-family:{MONO};font-size:14px;direction:ltr}}
-.al-svg text{{{_paint(fill="ink")}}}
-.al-paper{{{_paint(fill="paper")}}}
-.al-box{{stroke-width:1.5;{_paint(fill="op-fill", stroke="op-edge")}}}
-.al-leaf .al-box{{{_paint(fill="leaf-fill", stroke="leaf-edge")}}}
-.al-custom .al-box{{{_paint(fill="custom-fill", stroke="custom-edge")}}}
-.al-out .al-box{{{_paint(fill="out-fill", stroke="out-edge")}}}
-.al-group .al-box{{{_paint(fill="group-fill", stroke="group-edge")}}}
-.al-plus{{fill:none;stroke-width:2;{_paint(stroke="ink")}}}
+.al-svg text{{{paint(fill="ink")}}}
+.al-paper{{{paint(fill="paper")}}}
+.al-box{{stroke-width:1.5;{paint(fill="op-fill", stroke="op-edge")}}}
+.al-leaf .al-box{{{paint(fill="leaf-fill", stroke="leaf-edge")}}}
+.al-custom .al-box{{{paint(fill="custom-fill", stroke="custom-edge")}}}
+.al-out .al-box{{{paint(fill="out-fill", stroke="out-edge")}}}
+.al-group .al-box{{{paint(fill="group-fill", stroke="group-edge")}}}
+.al-plus{{fill:none;stroke-width:2;{paint(stroke="ink")}}}
 .al-key{{fill:none}}
-.al-rim{{fill:none;stroke-width:1;{_paint(stroke="out-edge")}}}
+.al-rim{{fill:none;stroke-width:1;{paint(stroke="out-edge")}}}
 .al-svg .al-head{{font-weight:700;font-size:16px}}
-.al-svg .al-name{{{_paint(fill="muted")}}}
-.al-svg .al-note{{{_paint(fill="muted")}}}
-.al-svg .al-grad{{font-weight:600;{_paint(fill="grad")}}}
-.al-line{{fill:none;stroke-width:1.5;{_paint(stroke="line")}}}
-.al-tip{{{_paint(fill="line")}}}
-.al-back{{{_paint(fill="grad-edge")}}}
-.al-pill>rect{{stroke-width:1;{_paint(fill="grad-fill", stroke="grad-edge")}}}
-.al-svg .al-pill text{{font-weight:600;text-anchor:middle;{_paint(fill="grad")}}}
+.al-svg .al-name{{{paint(fill="muted")}}}
+.al-svg .al-note{{{paint(fill="muted")}}}
+.al-svg .al-grad{{font-weight:600;{paint(fill="grad")}}}
+.al-line{{fill:none;stroke-width:1.5;{paint(stroke="line")}}}
+.al-tip{{{paint(fill="line")}}}
+.al-back{{{paint(fill="grad-edge")}}}
+.al-pill>rect{{stroke-width:1;{paint(fill="grad-fill", stroke="grad-edge")}}}
+.al-svg .al-pill text{{font-weight:600;text-anchor:middle;{paint(fill="grad")}}}
 .al-grad,.al-pill,.al-back{{visibility:hidden}}
 .al-on .al-grad,.al-on .al-pill,.al-on .al-back{{visibility:visible}}
-.al-edge.al-on .al-line{{stroke-width:2;{_paint(stroke="grad-edge")}}}
+.al-edge.al-on .al-line{{stroke-width:2;{paint(stroke="grad-edge")}}}
 .al-edge.al-on .al-tip{{visibility:hidden}}
 .al-edge.al-now .al-line{{stroke-width:3.5}}
-.al-node.al-now .al-box{{stroke-width:3.5;{_paint(stroke="grad-edge")}}}
-.al-node.al-now .al-rim{{{_paint(stroke="grad-edge")}}}
-.al-axes{{stroke-width:1;{_paint(fill="paper", stroke="line")}}}
-.al-grid{{fill:none;stroke-width:1;stroke-opacity:.25;{_paint(stroke="line")}}}
+.al-node.al-now .al-box{{stroke-width:3.5;{paint(stroke="grad-edge")}}}
+.al-node.al-now .al-rim{{{paint(stroke="grad-edge")}}}
+.al-axes{{stroke-width:1;{paint(fill="paper", stroke="line")}}}
+.al-grid{{fill:none;stroke-width:1;stroke-opacity:.25;{paint(stroke="line")}}}
 .al-svg .al-t.al-grad{{visibility:visible}}
-.al-l{{fill:none;stroke-width:2.2;{_paint(stroke="line")}}}
-.al-l-a{{{_paint(stroke="leaf-edge")}}}.al-l-b{{stroke-dasharray:7 4;{_paint(stroke="out-edge")}}}
-.al-l-c{{stroke-dasharray:2 4;{_paint(stroke="custom-edge")}}}.al-l-grad{{stroke-dasharray:12 3;{_paint(stroke="grad-edge")}}}
-.al-m-a{{{_paint(fill="leaf-edge")}}}.al-m-b{{{_paint(fill="out-edge")}}}.al-m-c{{{_paint(fill="custom-edge")}}}
-.al-m-grad{{{_paint(fill="grad-edge")}}}.al-m-line{{{_paint(fill="line")}}}
-.al-cell{{stroke-width:1.2;{_paint(fill="op-fill", stroke="op-edge")}}}
-.al-k-leaf,.al-k-a{{{_paint(fill="leaf-fill", stroke="leaf-edge")}}}.al-k-out,.al-k-b{{{_paint(fill="out-fill", stroke="out-edge")}}}
-.al-k-custom,.al-k-c{{{_paint(fill="custom-fill", stroke="custom-edge")}}}
-.al-k-grad{{stroke-width:2;{_paint(fill="grad-fill", stroke="grad-edge")}}}
-.al-k-empty{{stroke-dasharray:4 3;{_paint(fill="paper", stroke="line")}}}
-.al-k-saved{{{_paint(fill="out-fill", stroke="out-edge")}}}
-.al-k-freed{{stroke-dasharray:4 3;fill:none;{_paint(stroke="line")}}}
-.al-svg .al-value{{{_paint(fill="leaf-edge")}}}.al-svg .al-node .al-value{{{_paint(fill="ink")}}}
-.al-svg .al-saved{{{_paint(fill="out-edge")}}}.al-svg .al-freed{{{_paint(fill="muted")}}}
+.al-l{{fill:none;stroke-width:2.2;{paint(stroke="line")}}}
+.al-l-a{{{paint(stroke="leaf-edge")}}}.al-l-b{{stroke-dasharray:7 4;{paint(stroke="out-edge")}}}
+.al-l-c{{stroke-dasharray:2 4;{paint(stroke="custom-edge")}}}.al-l-grad{{stroke-dasharray:12 3;{paint(stroke="grad-edge")}}}
+.al-m-a{{{paint(fill="leaf-edge")}}}.al-m-b{{{paint(fill="out-edge")}}}.al-m-c{{{paint(fill="custom-edge")}}}
+.al-m-grad{{{paint(fill="grad-edge")}}}.al-m-line{{{paint(fill="line")}}}
+.al-cell{{stroke-width:1.2;{paint(fill="op-fill", stroke="op-edge")}}}
+.al-k-leaf,.al-k-a{{{paint(fill="leaf-fill", stroke="leaf-edge")}}}.al-k-out,.al-k-b{{{paint(fill="out-fill", stroke="out-edge")}}}
+.al-k-custom,.al-k-c{{{paint(fill="custom-fill", stroke="custom-edge")}}}
+.al-k-grad{{stroke-width:2;{paint(fill="grad-fill", stroke="grad-edge")}}}
+.al-k-empty{{stroke-dasharray:4 3;{paint(fill="paper", stroke="line")}}}
+.al-k-saved{{{paint(fill="out-fill", stroke="out-edge")}}}
+.al-k-freed{{stroke-dasharray:4 3;fill:none;{paint(stroke="line")}}}
+.al-svg .al-value{{{paint(fill="leaf-edge")}}}.al-svg .al-node .al-value{{{paint(fill="ink")}}}
+.al-svg .al-saved{{{paint(fill="out-edge")}}}.al-svg .al-freed{{{paint(fill="muted")}}}
 .al-hit{{fill:none;stroke:none;pointer-events:all}}.al-hit-line{{fill:none;stroke:transparent;stroke-width:24;pointer-events:stroke}}
-.al-ring{{stroke-width:2.5;{_paint(fill="paper", stroke="focus")}}}.al-grip{{fill:none;stroke-width:2;{_paint(stroke="focus")}}}
-.al-heat-high{{stroke:none;{_paint(fill="heat-high")}}}.al-heat-low{{stroke:none;{_paint(fill="heat-low")}}}
-.al-heat-edge{{fill:none;stroke-width:1;{_paint(stroke="op-edge")}}}.al-heat-sign{{{_paint(fill="grad")}}}
-.al-r{{stroke:none}}.al-r-paper{{{_paint(fill="paper")}}}.al-r-op{{{_paint(fill="op-fill")}}}
-.al-r-a{{{_paint(fill="leaf-fill")}}}.al-r-b{{{_paint(fill="out-fill")}}}.al-r-c{{{_paint(fill="custom-fill")}}}
+.al-ring{{stroke-width:2.5;{paint(fill="paper", stroke="focus")}}}.al-grip{{fill:none;stroke-width:2;{paint(stroke="focus")}}}
+.al-heat-high{{stroke:none;{paint(fill="heat-high")}}}.al-heat-low{{stroke:none;{paint(fill="heat-low")}}}
+.al-heat-edge{{fill:none;stroke-width:1;{paint(stroke="op-edge")}}}.al-heat-sign{{{paint(fill="grad")}}}
+.al-r{{stroke:none}}.al-r-paper{{{paint(fill="paper")}}}.al-r-op{{{paint(fill="op-fill")}}}
+.al-r-a{{{paint(fill="leaf-fill")}}}.al-r-b{{{paint(fill="out-fill")}}}.al-r-c{{{paint(fill="custom-fill")}}}
 """.strip()
 
 # A picture of its own is an image to the notebook, which cannot tell it its theme. So it has no ground, its lines have
@@ -98,6 +99,6 @@ STYLE = f"""
 SEEN_ON_BOTH = "--al-line:#7d7870;--al-grad-edge:#cc5a10;"
 ALONE = f"""{STYLE}
 .al-paper{{fill:none}}
-.al-key{{{_paint(fill="paper")}}}
+.al-key{{{paint(fill="paper")}}}
 .al-svg{{{SEEN_ON_BOTH}}}
 @media (prefers-color-scheme:dark){{.al-svg{{{variables("dark")}{SEEN_ON_BOTH}}}}}"""

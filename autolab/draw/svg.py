@@ -101,6 +101,9 @@ class Picture(str):
         picture.text = text
         return picture
 
+    def __repr__(self):
+        return self.text
+
     def _repr_svg_(self):
         return str(self)
 
