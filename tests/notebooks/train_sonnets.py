@@ -19,7 +19,7 @@ PARTS = "imports", "heads-split", "heads-define", "block-define", "gpt-define", 
 def definitions():
     """What the lesson defines: the model's classes, the text, `model` with its first weights, `fit`."""
     cells = {cell.id: cell.source for cell in nbformat.read(FOLDER / "17-attention.ipynb", as_version=4).cells}
-    names = {}
+    names = {"__name__": "lesson17"}
     for part in PARTS:
         exec(cells[part], names)
     return names
