@@ -22,6 +22,14 @@ def pytest_collectstart(collector):
         collector.skip_compare = (*collector.skip_compare, "text/html")
 
 
+def pytest_itemcollected(item):
+    """Numbers that a machine may change in their last digits are compared with a tolerance."""
+    if hasattr(item, "cell") and hasattr(item, "sanitize"):
+        from tests.notebooks.tolerance import allow
+
+        allow(item)
+
+
 @pytest.fixture
 def names_of_a_program():
     """What an example finds besides the names of its module. Random numbers start alike, and log(0) is -inf without a word."""
