@@ -148,8 +148,8 @@ quiz = (
     choice(
         "The loss on known text still falls, that on new text rises. What is the model doing?",
         {
-            "learning the known text by heart": "What it learns now holds for the known text only. Stop here, or find more text.",
             "diverging": "Then the loss on known text would rise as well.",
+            "learning the known text by heart": "What it learns now holds for the known text only. Stop here, or find more text.",
             "using too low a temperature": "The temperature changes how it writes. The loss does not know of it.",
         },
         "learning the known text by heart",

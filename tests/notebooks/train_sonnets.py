@@ -13,14 +13,14 @@ from autolab.utils.progress_bar import progress_bar
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 STEPS, EVERY = 1000, 50
-PARTS = "imports", "heads-split", "heads-define", "block-define", "gpt-define", "gpt-batch", "gpt-start", "train-define"
+PARTS = "heads-split", "heads-define", "block-define", "gpt-define", "gpt-batch", "gpt-start", "train-define"
 
 
-def definitions():
-    """What the lesson defines: the model's classes, the text, `model` with its first weights, `fit`."""
+def definitions(**imported):
+    """What the lesson defines: the model's classes, the text, `model` with its first weights, `fit`. PyTorch may take autolab's place."""
     cells = {cell.id: cell.source for cell in nbformat.read(FOLDER / "17-attention.ipynb", as_version=4).cells}
-    names = {"__name__": "lesson17"}
-    for part in PARTS:
+    names = {"__name__": "lesson17", **imported}
+    for part in PARTS if imported else ("imports", *PARTS):
         exec(cells[part], names)
     return names
 
