@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.draw.chart import Axes, span
+from autolab.draw.chart import Axes, span, ticks
 from autolab.draw.figure import WIDE, figure, named, numbers, omitted, table
 from autolab.draw.marks import CHAR, HEAD, mark, short, words
 from autolab.draw.svg import Picture
@@ -35,9 +35,10 @@ class PlotAxes(Axes):
 
     def _marks(self, lim, axis, count):
         if axis in self.log and lim[1] - lim[0] < 2.5:
+            if lim[1] - lim[0] < 0.7:
+                return ticks(10 ** lim[0], 10 ** lim[1], count)
             powers = range(math.floor(lim[0]), math.ceil(lim[1]) + 1)
-            steps = (1, 2, 5) if lim[1] - lim[0] > 0.7 else (1, 1.5, 2, 3, 4, 5, 6, 8)
-            return [m * 10.0**k for k in powers for m in steps if lim[0] <= math.log10(m * 10.0**k) <= lim[1]]
+            return [m * 10.0**k for k in powers for m in (1, 2, 5) if lim[0] <= math.log10(m * 10.0**k) <= lim[1]]
         few = super()._marks(lim, axis, count)
         return few if len(few) > 2 or axis in self.log else super()._marks(lim, axis, count + 2)
 
@@ -148,7 +149,8 @@ def _limits(arrays, logarithmic, margin):
 
 def _legend(drawn, y, width):
     """A sample of each line with its name, in rows beside the name of the vertical axis."""
-    if not any(s.name for s in drawn):
+    drawn = [s for s in drawn if s.name]
+    if not drawn:
         return "", int(bool(y))
     start = max(62.0, 20 + CHAR * len(y))
     at, row, out = start, 0, ""
