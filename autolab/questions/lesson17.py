@@ -74,7 +74,7 @@ compiled = prediction(
     "1",
     {
         "1": "The arrays are small, so what Python does between two operations is a large share.",
-        "16": "Then nearly all time goes into the products themselves, which compiling does not change.",
+        "8": "Then nearly all time goes into the products themselves, which compiling does not change.",
         "the same for all": "Python's time per operation is the same, but that of the arithmetic grows with the arrays.",
     },
 )
