@@ -50,6 +50,19 @@ adam = prediction(
     },
 )
 
+schedule = prediction(
+    "CosineAnnealingLR(optimizer, T_max=20), with lr=0.1 at the start. What is the learning rate after 10 epochs?",
+    0.05,
+    tolerance=1e-4,
+    why="Halfway, cos(π/2) = 0, so the factor is (1 + 0)/2: half of the rate is left.",
+    wrong={
+        0.1: "That is the rate at the start. It falls from the first epoch on.",
+        0: "That is the rate after 20 epochs, where cos π = -1.",
+        0.0707: "That is 0.1 · cos(π/4). The formula has 1 + cos(π · 10/20), and half of it.",
+        0.01: "The rate is not divided by the epochs; at 10 of 20 the cosine is 0.",
+    },
+)
+
 clip = prediction(
     "The gradient is (3, 4), and it is clipped to the norm 1. What is its first entry then?",
     0.6,
@@ -73,16 +86,6 @@ normed = prediction(
         10: "It is not passed through: mean 0 and spread 1 is what comes out.",
         8.9: "That uses the running mean, 1.1. In training the batch's own mean counts.",
         1: "That is the second number, (12 - 11) / 1.",
-    },
-)
-
-reads = prediction(
-    "Where will the reader's loss on new sonnets be after 300 steps?",
-    "well below 3.13",
-    {
-        "between 4.23 and 3.13": "That would be worse than counting letters, without looking at any of them.",
-        "near 3.13": "That is what counting alone gives. The reader also sees the letters before.",
-        "well below 3.13": "What comes next depends on what came before: after q comes u. The reader looks at up to 32 letters before.",
     },
 )
 
@@ -142,6 +145,15 @@ quiz = (
             "because it is faster": "It is, but that is not the reason that matters.",
         },
         "because parameters are leaves, and a recorded change in place of a leaf is refused",
+    ),
+    choice(
+        "At the end of training the loss still jumps up and down from epoch to epoch, by a factor of two. What is worth trying first?",
+        {
+            "more hidden neurons": "The model can reach a small loss already; it does not stay there.",
+            "a larger learning rate": "The steps are too long near the minimum already.",
+            "a learning rate that falls towards the end": "Mini-batches point in different directions. Short steps average over many of them.",
+        },
+        "a learning rate that falls towards the end",
     ),
     several(
         "What does Adam keep for each parameter?",
