@@ -17,6 +17,7 @@ from autolab.draw.svg import Picture
 STEPS = 16  # shades of a colour
 MOST = 40_000  # pixels in all
 GAP = 12
+MARKED = 16  # pixels of a cell that has room for the mark of what is below zero
 
 
 def images(
@@ -147,7 +148,7 @@ def _pixels(array, corners, cell, full, signed):
         f"M{x + j * cell:g} {y + i * cell + cell - 4:g}v4h4z"
         for image, (x, y) in zip(level, corners)
         for i, j in zip(*np.nonzero(image < 0))
-        if cell >= 10
+        if cell >= MARKED
     )
     missing = "".join(
         f"M{x + j * cell:g} {y + i * cell:g}l{cell} {cell}m0 {-cell}l{-cell} {cell}"
