@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor
+from autolab.nn.modules.module import Module
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 OURS = "autolab"
@@ -190,6 +191,8 @@ class Guards:
             self.look_into_function(value)
             return
         self.seen.add(id(value))
+        if isinstance(value, Module):
+            depth = 0  # networks are nested as deeply as one likes, and what is seen once is not looked into again
         module = type(value).__module__ or ""
         fields = getattr(value, "__dict__", None)
         slots = [n for cls in type(value).__mro__ for n in slots_of(cls) if hasattr(value, n)]

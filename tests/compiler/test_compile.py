@@ -137,6 +137,16 @@ def test_a_module_stays_a_module():
     assert compiled.train(False) is not None and not model.training
 
 
+def test_a_deeply_nested_network_is_compiled():
+    model = torch.nn.Linear(3, 3)
+    for _ in range(8):
+        model = torch.nn.Sequential(model)
+    f, x = torch.compile(lambda x: model(x).sum()), torch.ones(2, 3)
+    for _ in range(2):
+        same(f(x), model(x).sum())
+    assert is_compiled(f)
+
+
 def test_what_differs_is_compiled_anew():
     calls = []
 

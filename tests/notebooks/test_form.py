@@ -34,6 +34,12 @@ NOT_COMPARED = {
     "13": {"jacobians-widget": "times"},
     "14": {"profiler-show": "times"},
     "15": {"by-hand-time": "times", "widget-fusion": "times", "blocks-clock": "times", "training-time": "times"},
+    "16": {f"hand-{part}-show": "differences in the last bits" for part in ("loss", "linear", "tanh", "norm", "embedding")},
+    "17": {
+        "train-run": "how fast it goes",
+        "compile-show": "times",
+        "write-show": "letters drawn with chances that a sum in another order changes",
+    },
 }
 
 

@@ -1,4 +1,4 @@
-"""What lessons 09 to 15 tell, held to be true: by other means than running the lesson."""
+"""What lessons 09 to 17 tell, held to be true: by other means than running the lesson."""
 
 import contextlib
 import io
@@ -157,3 +157,85 @@ def test_the_fused_gradient_is_that_of_the_engine():
     lesson = Lesson("15")
     lesson.run("imports", "traffic-count", "by-hand-function", "by-hand-show")
     assert lesson.solution() == ["agrees: True"]
+
+
+@pytest.mark.lesson16
+def test_where_the_softmax_is_the_table_of_counts_its_gradient_is_zero():
+    lesson = Lesson("16")
+    lesson.run("imports", "text-load", "counts-make")
+    N, known = lesson["N"].double(), lesson["known"]
+    W = (N / N.sum(1, keepdim=True)).clamp(min=1e-30).log().requires_grad_()
+    torch.nn.functional.cross_entropy(W[known[:-1]], known[1:]).backward()
+    assert float(W.grad.abs().max()) < 1e-12
+
+
+@pytest.mark.lesson16
+def test_the_table_of_pairs_is_at_240_and_without_smoothing_some_pair_is_impossible():
+    lesson = Lesson("16")
+    lesson.run("imports", "text-load", "counts-make", "counts-picture")
+    assert lesson["P"][lesson["new"][:-1], lesson["new"][1:]].min().item() == 0
+    assert lesson.run("smooth-show") == ["letters alone 3.13", "pairs         2.40"]
+    assert int((lesson["N"][lesson["new"][:-1], lesson["new"][1:]] == 0).sum()) == 25
+
+
+@pytest.mark.lesson16
+def test_every_gradient_by_hand_is_that_of_the_engine():
+    lesson = Lesson("16")
+    lesson.run("imports", "text-load", "counts-make", "context-make", "hand-parameters", "hand-forward")
+    lesson.run("hand-loss-show", "hand-linear-show", "hand-tanh-show", "total-show", "hand-norm-show", "hand-embedding-show")
+    assert set(lesson["differences"]) == {"S", "H", "W2", "b2", "B", "gamma", "beta", "Z", "A", "W1", "V", "E", "C"}
+    assert max(lesson["differences"].values()) < 1e-15
+
+
+@pytest.mark.lesson16
+def test_a_careless_start_costs_a_thousand_steps_and_batch_norm_mends_it():
+    lesson = Lesson("16")
+    lesson.run("imports", "text-load", "context-make")
+    lesson["n"] = len(lesson["letters"])
+    lesson.run("network-define", "fit-define")
+    careless, careful, rescued = (lesson["fit"](lesson["network"](*how))[1] for how in ((1, 1), (0.264, 0.01), (1, 0.01, True)))
+    assert careful < 2.2 < rescued + 0.1 < 2.4 < 3.5 < careless
+
+
+@pytest.mark.lesson16
+def test_layer_norm_by_hand_is_that_of_the_engine():
+    lesson = Lesson("16")
+    lesson.run("imports", "text-load", "counts-make", "context-make", "hand-parameters")
+    assert lesson.solution() == ["agrees with the engine: True"]
+
+
+@pytest.mark.lesson17
+def test_attention_by_hand_is_that_of_the_engine():
+    lesson = Lesson("17")
+    lesson.run("imports", "mean-show", "mask-show", "attention-show")
+    assert lesson.solution() == ["agrees with the engine: [True, True, True]"]
+
+
+@pytest.mark.lesson17
+def test_scores_grow_with_the_root_of_d_and_the_gradient_shrinks_unless_they_are_scaled():
+    lesson = Lesson("17")
+    lesson.run("imports")
+    rows = [[float(n) for n in re.findall(r"\d+\.\d+", row)] for row in lesson.run("scale-show")]
+    assert [row[1] for row in rows] == sorted((row[1] for row in rows), reverse=True) and rows[0][1] > 4 * rows[-1][1]
+    assert max(row[3] for row in rows) - min(row[3] for row in rows) < 0.05
+
+
+@pytest.mark.lesson17
+def test_without_addition_and_layer_norm_no_gradient_gets_through_twelve_blocks():
+    lesson = Lesson("17")
+    lesson.run("imports", "heads-split", "heads-define", "block-define", "block-gradient")
+    both, bare = (lesson["length_below"](*how) for how in ((1, True), (0, False)))
+    assert bare < 1e-12 and 10 < both < 100
+
+
+@pytest.mark.lesson17
+def test_the_order_of_earlier_letters_counts_only_with_an_embedding_of_places():
+    lesson = Lesson("17")
+    lesson.run("imports", "heads-split", "heads-define", "block-define", "gpt-define")
+    torch.manual_seed(0)
+    model, x = lesson["GPT"](blocks=1), torch.tensor([[5, 17, 30, 41, 8, 60], [41, 17, 8, 5, 30, 60]])
+    first, second = model(x)[:, 5]
+    assert not torch.allclose(first, second, atol=1e-4)
+    torch.nn.init.zeros_(model.place.weight)
+    first, second = model(x)[:, 5]
+    assert torch.allclose(first, second, atol=1e-5)

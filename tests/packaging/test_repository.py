@@ -28,7 +28,7 @@ TOP = {
 # put together here, so that this file does not name them itself
 HOSTS = "py~pi.org python~hosted.org npm~js.org npm~js.com deb.deb~ian deb~ian.org js~delivr.net un~pkg.com".replace("~", "").split()
 MACHINE = re.compile(r"(?<![\w.~-])/(?:root|home/\w+|Users/\w+|work|tmp/\w+)/\w")
-BINARY = {".npz", ".png", ".ico", ".woff2"}
+BINARY = {".npz", ".safetensors", ".png", ".ico", ".woff2"}
 
 
 def lines(tracked):

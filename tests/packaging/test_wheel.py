@@ -201,6 +201,12 @@ def test_a_student_who_asks_for_a_course_is_told_what_to_install(installed, tmp_
     assert f'pip install "autolab-grad-instructor=={__version__}"' in done.stderr
 
 
+def test_what_a_lesson_has_kept_is_in_the_wheel(wheel, root):
+    """Weights that a lesson loads are beside it, wherever it is installed."""
+    kept = {f"autolab/notebooks/{path.name}": path.read_bytes() for path in (root / "notebooks").glob("*.safetensors")}
+    assert kept and {name: wheel.read(name) for name in kept} == kept
+
+
 def test_the_wheel_is_small(wheel):
     sizes = {entry.filename: entry.compress_size for entry in wheel.infolist()}
     lessons = sum(size for name, size in sizes.items() if name.startswith("autolab/notebooks/"))
