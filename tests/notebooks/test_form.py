@@ -166,6 +166,11 @@ def test_what_answers_a_prediction_is_saved_folded_and_nothing_else_is(lesson):
     assert len(folded) == sum(cell.source.startswith("predict(") for cell in lesson.cells)
 
 
+def test_a_question_is_not_folded(lesson):
+    questions = [cell for cell in lesson.cells if cell.source.startswith(("predict(", "quiz("))]
+    assert [cell.id for cell in questions if cell.metadata.get("collapsed") or cell.metadata.get("jupyter")] == []
+
+
 def test_nothing_of_the_run_or_the_machine_is_saved(lesson):
     assert set(lesson.metadata) == {"kernelspec", "language_info"}
     assert lesson.metadata.kernelspec.name == "python3"
