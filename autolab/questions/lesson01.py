@@ -117,7 +117,7 @@ quiz = (
         "A small multiple of it",
     ),
     choice(
-        "Between the forward run and `backward` somebody writes `x.number = 100`. What happens to our engine?",
+        "Between the forward run and `backward` you write `x.number = 100`. What happens to our engine?",
         {
             "Nothing: the rule has its own copy of the number": "The `lambda` holds on to the object `x`, and looks at `x.number` when it runs.",
             "An error": "No, and that is the trouble: nothing notices. autolab and PyTorch count such writes and refuse; lesson 08 shows how.",

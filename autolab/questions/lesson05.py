@@ -103,7 +103,7 @@ quiz = (
     order(
         "Put one step of `train` above in order, as it is with zero=True.",
         ["zero the gradients", "run forward and compute the loss", "walk backward", "let the optimizer step"],
-        why="Zeroing could also stand right before backward, or after the step, but never between backward and step.",
+        why="Zeroing could also come right before backward, or after the step, but never between backward and step.",
         early={
             "run forward and compute the loss": "That would train as well. But `train` clears the old gradients first.",
             "walk backward": "There is nothing to walk over before a loss has been computed; and old gradients would be added to the new ones.",
@@ -136,7 +136,7 @@ quiz = (
         {
             "the last gradient": "zero_grad() lets x.grad forget its tensor, and the next pass makes a new one. g still names the old one.",
             "the gradient of the step in which it was taken": "Since zero_grad sets x.grad to None, later passes do not write into the tensor that g names. Without zero_grad they would.",
-            "zeros": "With set_to_none=False it would be filled with zeros, and then with the next gradient. The default lets go of it and leaves it as it is.",
+            "zeros": "With set_to_none=False it would be filled with zeros, and then with the next gradient. The default drops it and leaves it as it is.",
         },
         "the gradient of the step in which it was taken",
     ),

@@ -132,8 +132,8 @@ quiz = (
     choice(
         "A frozen encoder should let a gradient through to the image in front of it. Which of these lets it?",
         {
-            "encoder(image).detach()": "It cuts the way to the image together with the encoder.",
-            "computing it within no_grad": "Nothing is recorded there, so there is no way back to the image.",
+            "encoder(image).detach()": "It cuts the path to the image together with the encoder.",
+            "computing it within no_grad": "Nothing is recorded there, so there is no path back to the image.",
             "requires_grad_(False) on the encoder's parameters": "The parameters receive nothing, and the operations are recorded for the sake of the image.",
         },
         "requires_grad_(False) on the encoder's parameters",

@@ -245,7 +245,7 @@ def test_only_the_relu_is_dead():
 
 @pytest.mark.lesson03
 def test_central_differences_are_better_than_one_sided_ones_and_the_complex_step_is_exact():
-    names, out = run_cells(LESSON03, "three-hand", "kinds-numerical", "kinds-complex")
+    names, _ = run_cells(LESSON03, "three-hand", "kinds-numerical", "kinds-complex")
     best = {name: min(zip(names[name], names["steps"])) for name in ("one_sided", "central")}
     assert 1e-10 < best["one_sided"][0] < 1e-7 and 1e-10 < best["one_sided"][1] < 1e-6
     assert 1e-12 < best["central"][0] < 1e-9 and 1e-7 < best["central"][1] < 1e-4
