@@ -632,7 +632,7 @@ def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, *, out: Any = N
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) -> Tensor:
     """`linalg.lu_solve` with the arguments in their older order: X with A @ X = b."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Any = None) -> Any:
-    """(P, L, U) from the two results of `lu_factor`; empty tensors for what is not to be unpacked.
+    """(P, L, U) from the two results of `lu_factor`; empty tensors for the parts that are not unpacked.
 
     Shapes, with k = min(m, n): LU_data (..., m, n); LU_pivots (..., k) int32; P (..., m, m); L (..., m, k); U (..., k, n).
     Raises RuntimeError for pivots that are not int32.

@@ -54,7 +54,7 @@ PROGRAMS = {"browser": chromium_path, "firefox": firefox_path}
 def calm_hypothesis():
     """Hypothesis explains a failure by tracing lines, which with Python 3.11 once went on for ever after the browser's tests.
 
-    And a machine that does other work as well is slow, which is no failure.
+    And a machine that does other work as well is slow, which is not a failure.
     """
     if importlib.util.find_spec("hypothesis") is None:
         return

@@ -103,7 +103,7 @@ class autocast:
     device_type: "cuda" or "cpu". All arrays are on the CPU; the name chooses PyTorch's table of policies (`autolab.amp.policies`)
     and the default dtype, float16 for "cuda" and bfloat16 for "cpu". dtype: float16 or bfloat16. enabled: False leaves a block
     within another one alone. cache_enabled: cast each float32 parameter once within the outermost block.
-    Raises RuntimeError for another device, ValueError if it is no string. A dtype of other width warns and does nothing.
+    Raises RuntimeError for another device, ValueError if it is not a string. A dtype of other width warns and does nothing.
 
     >>> w = torch.ones(2, 2)
     >>> with torch.autocast("cuda"):

@@ -299,7 +299,7 @@ def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any
 def tensor_backward(
     self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
-    """Add to `.grad` of every leaf below this tensor the gradient of this tensor; weighted by `gradient` if it is no scalar.
+    """Add to `.grad` of every leaf below this tensor the gradient of this tensor; weighted by `gradient` if it is not a scalar.
 
     >>> x = tensor(3., requires_grad=True)
     >>> (x * x).backward()

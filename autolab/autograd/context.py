@@ -34,7 +34,7 @@ class Call:
 
     def __init__(self, function: type[Function], inputs: tuple[Any, ...]) -> None:
         self.function = function
-        # (shape, dtype) of each argument of forward, or its type if it is no tensor: what messages and checks need.
+        # (shape, dtype) of each argument of forward, or its type if it is not a tensor: what messages and checks need.
         self.inputs = [(a.payload.shape, a.payload.dtype) if isinstance(a, Tensor) else type(a) for a in inputs]
         self.node: weakref.ref[FunctionNode] | None = None
         self.to_save: tuple[Any, ...] = ()
@@ -133,7 +133,7 @@ class CtxTensor:
         # A number: the history is an output of the very node that saves it, and a node may not hold itself.
         self.edge = edge
         self.lost = lost  # computed in forward, from the inputs: its derivative is not known
-        # What is no output comes back as itself, unless a saved-tensor hook took it away.
+        # What is not an output comes back as itself, unless a saved-tensor hook took it away.
         self.original = None if output or type(self.kept[0]) is Packed else tensor
 
     def tensor(self, call: Call) -> Any:
@@ -308,7 +308,7 @@ class FunctionNode(Node):
         self.hooks = None
         self.seq = next_number()
         self.outputs = len(results)
-        # None for what is no tensor, and so has no gradient.
+        # None for what is not a tensor, and so has no gradient.
         self.outputs_like: list[Any] = [(r.payload.shape, r.payload.dtype) if isinstance(r, Tensor) else None for r in results]
         self.call.node = weakref.ref(self)
 

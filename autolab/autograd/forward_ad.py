@@ -290,7 +290,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """A tensor with the numbers of `tensor` that moves along `tangent`, of the same shape. level: the open one, 0.
 
     A tangent of another dtype is kept as it is; operations bring it to that of their results.
-    Raises RuntimeError outside of a dual level, and for a tangent of another shape, ValueError for what is no floating point.
+    Raises RuntimeError outside of a dual level, and for a tangent of another shape, ValueError for what is not floating point.
 
     >>> with dual_level():
     ...     x = make_dual(tensor([1.0, 2.0]), tensor([1.0, 0.0]))

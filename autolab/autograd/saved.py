@@ -1,6 +1,6 @@
 """What a node keeps, as its user sees it: `node._saved_self`, and `node._raw_saved_self` to hang hooks on one value.
 
-The engine knows slots (``engine.op``), with the names that stand in the rules; here are PyTorch's names for them.
+The engine knows slots (``engine.op``), with the names that are in the rules; here are PyTorch's names for them.
 """
 
 from __future__ import annotations

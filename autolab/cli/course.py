@@ -414,7 +414,7 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
 def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
     """Write one page with passages that two submissions share.
 
-    Names, layout and comments do not count, nor does what was released or what many have. It is no verdict: a person reads.
+    Names, layout and comments do not count, nor does what was released or what many have. It is not a verdict: a person reads.
 
     \b
         autolab course similar ps2
@@ -450,8 +450,8 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
     """Print the marks of ASSIGNMENT as CSV for a learning management system.
 
     With points given by hand, and nbgrader's late penalties. Names and Canvas's own IDs are those that nbgrader knows
-    (`nbgrader db student add`); students are found by their login, which their folder is named after. Who handed nothing in
-    has no row, so that nothing is overwritten.
+    (`nbgrader db student add`); students are found by their login, which their folder is named after. A student who handed nothing in
+    has no row, and nothing is overwritten.
 
     \b
         autolab course export ps2 --for moodle --out ps2.csv

@@ -1,4 +1,4 @@
-"""What stands behind `autolab`: the options that all commands share, and the list of commands."""
+"""What is behind `autolab`: the options that all commands share, and the list of commands."""
 
 import click
 

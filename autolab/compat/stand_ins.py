@@ -2,7 +2,7 @@
 
 `import autolab.cuda` and `torch.backends.cudnn.benchmark = True` work: a module is made from the table when it is first asked for. A
 function has a line of text, what runs, and an example of a call: its arguments and what comes back. A string in place of a table is the
-module of autolab that stands there under another name.
+module of autolab that is there under another name.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ class Builder:
             out = self.to.row(op, {**dict(zip(op.inputs, raws)), **settings})
         outs = tuple(out) if event.several else (out,)
         if not all(isinstance(o, Value) for o in outs):
-            raise CannotCompile(f"{op.name} gives something that is no array")
+            raise CannotCompile(f"{op.name} gives something that is not an array")
         for n, o in zip(event.results, outs):
             t = self.tracer.tensors[n]
             if np.shape(o.sample) != t.payload.shape or o.sample.dtype != t.payload.dtype:

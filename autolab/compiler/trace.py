@@ -189,7 +189,7 @@ class Tracer:
         return result
 
     def known_array(self, a: Any) -> Any:
-        """An argument that is no tensor. A mask or an index that a recorded rule saved stands for the tensor that it was."""
+        """An argument that is not a tensor. A mask or an index that a recorded rule saved stands for the tensor that it was."""
         n = self.same_numbers(a) if isinstance(a, np.ndarray) else None
         return a if n is None else Ref(n)
 

@@ -145,7 +145,7 @@ def _collect_one(
         elif found := _recognised(data, file.file, sources):
             notebooks.setdefault(found, []).append((file, data))
         else:
-            result.unmatched.append(f"{student}: {shown(file.path)} is no notebook of this course: its cells are of none")
+            result.unmatched.append(f"{student}: {shown(file.path)} is not a notebook of this course: its cells are of none")
     if not notebooks and not any(shown(f.path) in line for f in files for line in result.unmatched):
         result.unmatched.append(f"{student} handed in no notebook")
     for assignment in sorted({s.assignment for s in notebooks}):

@@ -85,14 +85,14 @@ class Download:
 
 @contextlib.contextmanager
 def opened(source: Path) -> Iterator[Download]:
-    """A zip, or a folder. Raises ValueError for a file that is no zip, or holds too much."""
+    """A zip, or a folder. Raises ValueError for a file that is not a zip, or holds too much."""
     if source.is_dir():
         yield _folder(source)
         return
     try:
         archive = zipfile.ZipFile(source)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise ValueError(f"{source} is no zip that can be read: {error}. Give the zip that the system offers, or a folder") from None
+        raise ValueError(f"{source} is not a zip that can be read: {error}. Give the zip that the system offers, or a folder") from None
     with archive:
         yield _zip(source, archive)
 

@@ -15,9 +15,9 @@ Everything outside a fence is text. The words after the language of a fence say 
     ```python answer mul           an answer; what lies between ### BEGIN SOLUTION and ### END SOLUTION is cut out
     ```python check mul-check 10   a locked test worth 10 points; ### BEGIN HIDDEN TESTS hides the rest of it
     ```check exp Exp 8 2           two locked cells for one exercise: `check("exp", Exp)` worth 8 points, and worth 2
-                                   the same on hidden numbers, below the comment that stands in the fence
+                                   the same on hidden numbers, below the comment that is in the fence
     ```check exp Exp               the same call for an optional challenge, without points
-    ```spec cube cube_back 8 2     two locked cells for an operation of one's own, whose SPEC stands in the fence: a check worth
+    ```spec cube cube_back 8 2     two locked cells for an operation of one's own, whose SPEC is in the fence: a check worth
                                    8 points, in which the rules of the spec are left out, and a hidden one worth 2 with all of it
     ```markdown written why 4      an explanation, graded by hand; the text is the model answer
 
@@ -90,7 +90,7 @@ def _facts(head: str, where: str) -> dict[str, Any]:
     except (KeyError, ValueError):
         raise ValueError(f"{where}: between the lines of --- write `topic: words`, `lessons: 04, 07` and `hours: 2`") from None
     if given:
-        raise ValueError(f"{where}: {next(iter(given))!r} is no fact of a problem set: write topic, lessons and hours")
+        raise ValueError(f"{where}: {next(iter(given))!r} is not a fact of a problem set: write topic, lessons and hours")
     return facts
 
 
@@ -160,7 +160,9 @@ def _metadata(words: list[str], where: str) -> dict[str, Any]:
     wanted = 2 if ROLES.get(role, {}).get("grade") else 1
     if role not in ROLES or len(rest) != wanted:
         said = " ".join(words)
-        raise ValueError(f"{where}: {said!r} is no kind of cell; write `locked ID`, `answer ID`, `check ID POINTS` or `written ID POINTS`")
+        raise ValueError(
+            f"{where}: {said!r} is not a kind of cell; write `locked ID`, `answer ID`, `check ID POINTS` or `written ID POINTS`"
+        )
     nothing = {"grade": False, "locked": False, "solution": False, "task": False}
     metadata = {**nothing, **ROLES[role], "grade_id": rest[0], "schema_version": 3}
     if wanted == 2:

@@ -18,7 +18,7 @@ def hides(cell: NotebookNode) -> bool:
 
 
 class HideHiddenTests(NbGraderPreprocessor):
-    """Feedback says how many points the hidden tests gave, and nothing of what they ask."""
+    """Feedback says how many points the hidden tests gave, not what they ask."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         """Cut the hidden lines and all outputs of such a cell."""

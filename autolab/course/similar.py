@@ -1,4 +1,4 @@
-"""Which submissions share text: for a person to look at. It is no verdict, and no grade depends on it.
+"""Which submissions share text: for a person to look at. It is not a verdict, and no grade depends on it.
 
 Code becomes tokens in which names that a student chose are all one, and layout and comments are gone; prose becomes words. Every
 `LENGTH` tokens in a row have a number, and of every `WINDOW` numbers in a row the smallest is kept as a fingerprint (winnowing:

@@ -33,7 +33,7 @@ CALL = re.compile(r'^check\("(\w+)", (\w+)', re.MULTILINE)
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """A wrong answer: which cell it stands in, the family of its mistake, and its source."""
+    """A wrong answer: which cell it is in, the family of its mistake, and its source."""
 
     answer: str
     family: str
@@ -105,7 +105,9 @@ def label_problems(course: Path, problem_set: str, answers: Collection[str]) -> 
         language, _, label = fence[1].partition(" ")
         answer, _, family = label.strip().partition(" ")
         if language != "python" or not family.strip():
-            found.append(f"{where}: {'```' + fence[1]!r} is no wrong answer: write ```python ANSWER KIND, such as ```python mul not summed")
+            found.append(
+                f"{where}: {'```' + fence[1]!r} is not a wrong answer: write ```python ANSWER KIND, such as ```python mul not summed"
+            )
         elif answer not in answers:
             found.append(f"{where}: no answer {answer!r} in {problem_set}{_nearest(answer, answers)}")
         elif family.strip() not in (known := families()):

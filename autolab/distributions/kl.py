@@ -18,7 +18,7 @@ _PAIRS: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
 def register_kl(type_p: type, type_q: type) -> Callable[..., Any]:
     """As a decorator: the function computes kl_divergence for this pair of classes, and for those that inherit from them.
 
-    Raises TypeError for what is no subclass of Distribution.
+    Raises TypeError for what is not a subclass of Distribution.
 
     >>> class Point(Normal):
     ...     pass

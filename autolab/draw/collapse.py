@@ -1,7 +1,7 @@
 """A large graph in sixty boxes: modules, repeated structure and stretches of operations stand for what is inside.
 
 Every group is a stretch of the order in which operations were made, and a leaf stands where all its users are together.
-So groups joined by edges have no cycle either, and the layout needs to know nothing of them. Only what is open is drawn:
+So groups joined by edges have no cycle either, and the layout does not need to know about them. Only what is open is drawn:
 the members of one group, and beside it the members of the groups around it. Nothing here looks at a value, so groups are
 the same in every run of the same code.
 """

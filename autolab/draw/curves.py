@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 BISECTIONS = 40
-SMALL = 0.02  # a difference between neighbours below this share of the span is no jump
+SMALL = 0.02  # a difference between neighbours below this share of the span is not a jump
 
 
 def sample(f: Callable[[float], Sequence[float]], low: float, high: float, count: int = 161) -> tuple[np.ndarray, np.ndarray, list]:

@@ -25,7 +25,7 @@ def heat(
     x, y : float
         The left upper corner.
     array : array_like
-        Leading dimensions stand below each other.
+        Leading dimensions are below each other.
     size : (float, float), optional
         Of a cell. By default wide enough for numbers up to eight columns.
     scale : float, optional

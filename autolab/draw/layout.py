@@ -46,7 +46,7 @@ def layout(boxes: list[LayoutBox], edges: Sequence[tuple[int, int]], gap: float 
     ----------
     boxes : list of LayoutBox
     edges : list of (source, target)
-        Indices into `boxes`: data flows from source to target. The edges into one target stand in the order of its
+        Indices into `boxes`: data flows from source to target. The edges into one target are in the order of its
         inputs. Two edges may join the same boxes.
     gap : float
         Space between layers.

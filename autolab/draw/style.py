@@ -95,7 +95,7 @@ STYLE = f"""
 """.strip()
 
 # A picture of its own is an image to the notebook, which cannot tell it its theme. So it has no ground, its lines have
-# colours that are seen on light and on dark, and its words stand in boxes; what the system asks for chooses their colours.
+# colours that are seen on light and on dark, and its words are in boxes; what the system asks for chooses their colours.
 SEEN_ON_BOTH = "--al-line:#7d7870;--al-grad-edge:#cc5a10;"
 ALONE = f"""{STYLE}
 .al-paper{{fill:none}}

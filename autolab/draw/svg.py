@@ -78,7 +78,7 @@ def _find_group(groups, name):
     found = [group.id for group in groups.by_id.values() if group.name == name or group.id == name != WHOLE]
     if not found:
         names = ", ".join(group.name for group in list(groups.by_id.values())[1:13]) or "none: it is small"
-        raise ValueError(f"open is {name!r}, which is no group of this graph; its groups are {names}")
+        raise ValueError(f"open is {name!r}, which is not a group of this graph; its groups are {names}")
     return found[0]
 
 

@@ -77,7 +77,7 @@ def _tree(trace):
         uses[edge.source] = uses.get(edge.source, 0) + 1
     shared = {id: i for i, id in enumerate((id for id, n in uses.items() if n > 1 and id in inputs), 1)}
     written = set()
-    # (node, what stands before its line, what stands before the lines below it, output number)
+    # (node, what is before its line, what is before the lines below it, output number)
     stack = [(trace.root, "", "", 0)]
     while stack:
         id, before, below, output = stack.pop()

@@ -116,7 +116,7 @@ REASONS = {
 class CopySlices(Node):
     """What a base remembers of a write through a view: which part was written to, and the node of what was written.
 
-    `node` takes the part's old value as its first input. If it does not, it is no part of this node but lies below it.
+    `node` takes the part's old value as its first input. If it does not, it is not part of this node but lies below it.
     """
 
     __slots__ = ("freed", "node", "part")

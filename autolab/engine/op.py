@@ -201,7 +201,7 @@ class Plan:
     __slots__ = ("holds_values", "one_dtype", "rules", "shared", "slots")
 
     def __init__(self, op: Op, mask: int) -> None:
-        self.slots: list[Slot] = []  # in the order in which they stand in node.saved
+        self.slots: list[Slot] = []  # in the order in which they are in node.saved
         active = [
             (-1 if op.variadic else i, op.rules[argument])
             for i, argument in enumerate(op.inputs)
@@ -235,7 +235,7 @@ def slot_for(op: Op, name: str) -> Slot:
         return Values(name, 0) if op.variadic else Value(name, op.inputs.index(name))
     if name.endswith("_shape") and name[:-6] in op.inputs:
         return Shapes(name, 0) if op.variadic else Shape(name, op.inputs.index(name[:-6]))
-    raise TypeError(f"op {op.name!r}: a rule asks for {name!r}, which is no input, shape, setting or `out`")
+    raise TypeError(f"op {op.name!r}: a rule asks for {name!r}, which is not an input, shape, setting or `out`")
 
 
 def from_the_end(axis: Any, ndim: int) -> Any:

@@ -16,7 +16,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 
 Kept = tuple[Any, list[int], int]  # the numbers (or what stands in for them), their version counter, what it said
 
-NEVER = [0]  # the version counter of what is no tensor: numbers and arrays
+NEVER = [0]  # the version counter of what is not a tensor: numbers and arrays
 NEVER_WRITTEN = (NEVER, 0)
 
 FREED = (

@@ -184,7 +184,7 @@ class Tensor(TensorMethods):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for (or stop asking for) gradients of this leaf, in place.
 
-        Raises RuntimeError for integers and for results of recorded operations, TypeError for what is no bool.
+        Raises RuntimeError for integers and for results of recorded operations, TypeError for what is not a bool.
 
         >>> torch.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)

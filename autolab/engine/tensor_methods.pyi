@@ -321,7 +321,7 @@ class TensorMethods:
     def atanh_(self) -> Tensor:
         """`atanh`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def backward(self, gradient: Any = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
-        """Add to `.grad` of every leaf below this tensor the gradient of this tensor; weighted by `gradient` if it is no scalar."""
+        """Add to `.grad` of every leaf below this tensor the gradient of this tensor; weighted by `gradient` if it is not a scalar."""
     def baddbmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """beta * input + alpha * bmm(batch1, batch2).
 
@@ -491,7 +491,7 @@ class TensorMethods:
     def diag(self, diagonal: _int = 0) -> Tensor:
         """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros. Raises RuntimeError for other dims."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-        """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result.
+        """The last dim on the diagonals of matrices of zeros, which are in dim1 and dim2 of the result.
 
         Shapes: (..., n) gives (..., n, n), longer by |offset|. Raises RuntimeError if the two dims are one.
         """

@@ -120,7 +120,7 @@ def link_view(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:
 
 
 def same_float_dtype(op: Op, raws: tuple[Any, ...]) -> bool:
-    """Whether all arrays are of float32, or all of float64; integers and masks may stand beside them where they need not be joined."""
+    """Whether all arrays are of float32, or all of float64; integers and masks may be beside them where they need not be joined."""
     dtype = None
     for i, raw in enumerate(raws):
         one = getattr(raw, "dtype", None)

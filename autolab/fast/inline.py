@@ -65,7 +65,7 @@ class _Rename(ast.NodeTransformer):
 
 
 class _Typed(ast.NodeTransformer):
-    """0-d float32 arrays in place of numbers that stand beside float32 arrays: `1 - x` then takes NumPy half the time. Rows are not asked.
+    """0-d float32 arrays in place of numbers that are beside float32 arrays: `1 - x` then takes NumPy half the time. Rows are not asked.
 
     Not for an exponent: NumPy has short ways for `x**2`.
     """

@@ -32,7 +32,7 @@ def under_autocast(name: str, A: Tensor) -> Tensor:
 
 
 def floats(A: Any, name: str, low: bool = False) -> Tensor:
-    """Raise PyTorch's errors for what is no tensor, for integers, and for 16-bit floats unless `low` ones will do."""
+    """Raise PyTorch's errors for what is not a tensor, for integers, and for 16-bit floats unless `low` ones will do."""
     require_tensor(A, name, "A")
     A = under_autocast(name, A)
     if A.payload.dtype not in dtypes.FLOATING:

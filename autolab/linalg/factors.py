@@ -298,7 +298,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """(P, L, U) from the two results of `lu_factor`; empty tensors for what is not to be unpacked.
+    """(P, L, U) from the two results of `lu_factor`; empty tensors for the parts that are not unpacked.
 
     Shapes, with k = min(m, n): LU_data (..., m, n); LU_pivots (..., k) int32; P (..., m, m); L (..., m, k); U (..., k, n).
     Raises RuntimeError for pivots that are not int32.

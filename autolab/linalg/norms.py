@@ -24,7 +24,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0.
 
     Shapes: x of any shape; result without dim(s), or with length 1 there if keepdim.
-    Raises RuntimeError for no entries where the norm needs one, TypeError for an ord that is no number.
+    Raises RuntimeError for no entries where the norm needs one, TypeError for an ord that is not a number.
 
     >>> torch.linalg.vector_norm(tensor([3., -4.])), torch.linalg.vector_norm(tensor([3., -4.]), inf)
     (tensor(5.), tensor(4.))

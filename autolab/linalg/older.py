@@ -1,4 +1,4 @@
-"""The older names and forms of the same functions, as they stand at the top of the package."""
+"""The older names and forms of the same functions, as they are at the top of the package."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Parameter(Tensor, metaclass=ParameterType):
     """A leaf tensor that requires grad and, set as an attribute of a Module, is one of its parameters.
 
     It shares the numbers of `data`, a tensor; that of a subclass with a `__torch_function__` stays of its class. Raises RuntimeError
-    for integers with requires_grad=True, AttributeError (as PyTorch does) for what is no tensor.
+    for integers with requires_grad=True, AttributeError (as PyTorch does) for what is not a tensor.
 
     >>> class Scale(nn.Module):
     ...     def __init__(self):

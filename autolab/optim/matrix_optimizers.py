@@ -98,7 +98,7 @@ class Muon(Optimizer):
 
     ns_steps Newton-Schulz steps with ns_coefficients come close enough, in bfloat16. adjust_lr_fn "original" (or None) scales lr by
     sqrt(rows / columns) where that exceeds 1; "match_rms_adamw" by 0.2 sqrt(longer side). Source: Jordan et al. 2024.
-    Raises ValueError for a parameter that is no matrix, or settings out of range.
+    Raises ValueError for a parameter that is not a matrix, or settings out of range.
 
     >>> w = torch.zeros(2, 2, requires_grad=True)
     >>> (w * tensor([[3., 0.], [0., 0.1]])).sum().backward()

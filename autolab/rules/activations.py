@@ -1,4 +1,4 @@
-"""Activations, entry by entry. At a kink the choice stands beside the row, and it is PyTorch's."""
+"""Activations, entry by entry. At a kink the choice is beside the row, and it is PyTorch's."""
 
 import math
 

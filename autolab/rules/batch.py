@@ -1,6 +1,6 @@
 """How a row takes a batch, where one axis more in front is not enough: what vmap runs instead, once, for all samples.
 
-Nothing stands here for elementwise rows, nor for rows whose settings count axes from the end. A function receives by name: the inputs,
+This file has nothing for elementwise rows, nor for rows whose settings count axes from the end. A function receives by name: the inputs,
 each with the samples along axis 0 (as they came if it asks for `batched`, which says for each whether it has that axis); the settings;
 `size`, the number of samples; `row` and `settings`, to call the row itself. It is made of rows, so it can be differentiated and
 batched again. A general row without a function here would run in a loop over the samples; there is none at present.
@@ -384,7 +384,7 @@ def as_strided_scatter(x, y, part, size):
 
 
 class LookOfEach:
-    """The part of each sample that a view looks at, where all samples stand in one array."""
+    """The part of each sample that a view looks at, where all samples are in one array."""
 
     def __init__(self, look, size):
         self.look, self.size = look, size

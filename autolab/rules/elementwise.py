@@ -1,6 +1,6 @@
 """Rows that work entry by entry. The engine sums the axes that broadcasting stretched, so no row here mentions them.
 
-Where a function has a kink, the choice stands beside the row. `math` constants keep float32: under NumPy 2
+Where a function has a kink, the choice is beside the row. `math` constants keep float32: under NumPy 2
 `float32 * np.log(2)` is float64.
 """
 
@@ -43,7 +43,7 @@ neg = op("neg", lambda x: -x, E, numpy=np.negative, refuse=refuse.bools_to_negat
 reciprocal = op("reciprocal", lambda x: 1 / x, E, numpy=np.reciprocal, promote="float", x=lambda g, out: -g * out * out)
 
 
-# The exponent is a setting, so a branch on it is no branch on values.
+# The exponent is a setting, so a branch on it is not a branch on values.
 pow_scalar = op(
     "pow_scalar", lambda x, *, exponent: x**exponent, E, node="PowBackward0",
     x=lambda g, x, exponent: g * (exponent * x ** (exponent - 1)) if exponent != 0 else np.zeros_like(g),
@@ -184,7 +184,7 @@ straight_at = op(
 
 
 def between(x, low, high):
-    """Where x lies within the bounds, ends included; a bound of None is no bound."""
+    """Where x lies within the bounds, ends included; a bound of None is not a bound."""
     if high is None:
         return x >= low
     return x <= high if low is None else (x >= low) & (x <= high)

@@ -270,7 +270,7 @@ layer_norm = op(
 
 
 def beside(v, x):
-    """A number for each channel, to stand beside x (N, C, ...)."""
+    """A number for each channel, to go beside x (N, C, ...)."""
     return v if x.ndim == 2 else np.reshape(v, (-1, *(1,) * (x.ndim - 2)))
 
 

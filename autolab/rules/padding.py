@@ -6,7 +6,7 @@ from autolab.engine.op import GENERAL, op
 
 
 def bounds(widths, shape):
-    """For each padded axis: where the input stands in the result, and which part of the input that is; a negative width cuts."""
+    """For each padded axis: where the input is in the result, and which part of the input that is; a negative width cuts."""
     lengths = shape[len(shape) - len(widths) :]
     there = tuple(slice(max(a, 0), max(a, 0) + n + min(a, 0) + min(b, 0)) for (a, b), n in zip(widths, lengths))
     here = tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(widths, lengths))

@@ -1,4 +1,4 @@
-"""Pooling: one number out of each window. Windows run over the last axes; any axes may stand before them.
+"""Pooling: one number out of each window. Windows run over the last axes; any axes may be before them.
 
 `size` says how many windows there are along each axis (they may reach over the edge). A *tap* is one place in a window: all windows'
 entries at that place are one strided slice, so a pool of 2 x 2 is the maximum of four slices.

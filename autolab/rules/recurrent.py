@@ -36,7 +36,7 @@ def to_weight(dgates, before):
 
 
 def lstm_values(gates, w, h, c):
-    """All h and all c. The gates are i, f, n, o. Samples of any of the four may stand in front."""
+    """All h and all c. The gates are i, f, n, o. Samples of any of the four may be in front."""
     all_h, all_c = [], []
     for t in range(gates.shape[-3]):
         i, f, n, o = cut(gates[..., t, :, :] + h @ w.mT, 4)
@@ -80,7 +80,7 @@ lstm = op(
 
 
 def gru_values(gates, w, b, h):
-    """All h. The gates are r, z, n. Samples of any of the four may stand in front."""
+    """All h. The gates are r, z, n. Samples of any of the four may be in front."""
     b, found = np.expand_dims(b, -2), []  # beside sequences
     for t in range(gates.shape[-3]):
         (r, z, n), (of_r, of_z, of_n) = cut(gates[..., t, :, :], 3), cut(h @ w.mT + b, 3)

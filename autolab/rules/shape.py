@@ -48,7 +48,7 @@ moveaxis = op(
 
 
 def stretched_view(x, shape):
-    """np.broadcast_to, but what is no repetition may be written to."""
+    """np.broadcast_to, but what is not a repetition may be written to."""
     view = np.broadcast_to(x, shape)
     view.flags.writeable = x.flags.writeable
     return view

@@ -1,6 +1,6 @@
 """Rows for the functions of a calculus book, entry by entry: angles, hyperbolas, powers of 2, logarithms.
 
-Where two numbers nearly cancel, the formula is the one that does not lose them; at a point without a slope, the choice stands
+Where two numbers nearly cancel, the formula is the one that does not lose them; at a point without a slope, the choice is
 beside the row.
 """
 

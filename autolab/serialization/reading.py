@@ -18,7 +18,7 @@ from autolab.torch_api.device import device
 
 STORAGES = {f"torch.{d.title}Storage": d for d in dtypes.ALL}
 OLDER = (
-    "this is no zip archive, so it was not written by save() or by torch.save() of the last years. An older file: load it in PyTorch and "
+    "this is not a zip archive, so neither save() nor a recent torch.save() wrote it. An older file: load it in PyTorch and "
     "save it again. A bare pickle: pickle.load() reads it, and runs whatever it says."
 )
 MOVE = (

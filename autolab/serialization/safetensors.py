@@ -31,7 +31,7 @@ LONGEST_HEADER = 100_000_000  # bytes
 def save(tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
     """The file as bytes.
 
-    Raises ValueError for what is no dict of texts and tensors, RuntimeError for tensors that share memory.
+    Raises ValueError for what is not a dict of texts and tensors, RuntimeError for tensors that share memory.
 
     >>> load(save({"w": tensor([1.0, 2.0])}))
     {'w': tensor([1., 2.])}
@@ -86,7 +86,7 @@ def load(data: bytes) -> dict[str, Tensor]:
     except ValueError as error:
         raise ValueError(f"Error while deserializing: invalid JSON in header: {error}") from None
     if not isinstance(header, dict):
-        raise ValueError("Error while deserializing: invalid JSON in header: it is no object")
+        raise ValueError("Error while deserializing: invalid JSON in header: it is not an object")
     header.pop("__metadata__", None)
     block = memoryview(data)[8 + length :]
     found, end = {}, 0

@@ -83,7 +83,7 @@ def as_array(data: Any, dtype: Any = None) -> Any:
 
 
 def numpy_dtype(dtype: Any, function: str) -> Any:
-    """The NumPy dtype that an argument means. Raises TypeError for what is no dtype."""
+    """The NumPy dtype that an argument means. Raises TypeError for what is not a dtype."""
     if isinstance(dtype, str) or not (isinstance(dtype, type | np.dtype | dtypes.dtype)):
         raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     return dtypes.to_numpy(dtype)
@@ -156,7 +156,7 @@ def _raggedness(data: Any, depth: int) -> str:
 def _not_numbers(data: Any, sample: Any) -> Exception:
     flat = [sample]
     stack = [data]
-    while stack:  # the first thing that is no number, wherever it stands
+    while stack:  # the first thing that is not a number, wherever it stands
         d = stack.pop()
         if isinstance(d, list | tuple):
             stack.extend(reversed(d))
@@ -269,7 +269,7 @@ def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, r
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given.
 
-    Raises TypeError for a size that is no tuple or list.
+    Raises TypeError for a size that is not a tuple or list.
 
     >>> full((2, 2), 7)
     tensor([[7, 7],

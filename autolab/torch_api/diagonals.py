@@ -80,7 +80,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @public(method=True)
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result.
+    """The last dim on the diagonals of matrices of zeros, which are in dim1 and dim2 of the result.
 
     Shapes: (..., n) gives (..., n, n), longer by |offset|. Raises RuntimeError if the two dims are one.
 

@@ -16,7 +16,7 @@ Dims = int | Sequence[int] | None
 def axis_of(dim: Any, ndim: int) -> int | None:
     """One dim as a negative axis; None for a 0-d tensor, whose dims 0 and -1 mean the number itself.
 
-    Raises IndexError outside [-ndim, ndim), TypeError for what is no integer.
+    Raises IndexError outside [-ndim, ndim), TypeError for what is not an integer.
     """
     if type(dim) is not int:
         dim = whole(dim, "argument 'dim'")
@@ -53,7 +53,7 @@ def whole(value: Any, what: str) -> int:
 def sizes_of(args: tuple[Any, ...], function: str, argument: str = "size", named: Any = None) -> tuple[int, ...]:
     """Sizes given one by one, as one sequence, or by name: view(2, 3), view((2, 3)), view(size=(2, 3)).
 
-    Raises TypeError for what are no integers.
+    Raises TypeError for what are not integers.
     """
     if named is not None and not args:
         args = (named,)

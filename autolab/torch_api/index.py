@@ -223,7 +223,7 @@ def check_key(input: Tensor, key: Key) -> None:
 
 
 def index_tensor(index: Any, name: str) -> Tensor:
-    """Raise PyTorch's errors if `index` is no tensor of integers."""
+    """Raise PyTorch's errors if `index` is not a tensor of integers."""
     require_tensor(index, name, "index", 3)
     if index.payload.dtype.kind not in "iu":
         expected = f"{name}(): Expected dtype int32/int64 for index"

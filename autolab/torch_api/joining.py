@@ -456,7 +456,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """From places in the flattened tensor to one index for each dim of a tensor of this shape.
 
-    Raises ValueError for indices that are no integers.
+    Raises ValueError for indices that are not integers.
 
     >>> unravel_index(tensor(5), (2, 3))
     (tensor(1), tensor(2))

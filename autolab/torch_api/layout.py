@@ -31,7 +31,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def forget_base(result: Any, *inputs: Any) -> Any:
-    """A result whose last step was to look at a temporary in another way: nobody else knows that memory, so it is no view.
+    """A result whose last step was to look at a temporary in another way: nobody else knows that memory, so it is not a view.
 
     If it looks into one of the inputs (a shuffle of a single channel), it is copied.
     """
@@ -49,7 +49,7 @@ def forget_base(result: Any, *inputs: Any) -> Any:
 
 
 def returns_fresh_memory(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose result is no view, though the last step makes one: see `forget_base`."""
+    """A function whose result is not a view, though the last step makes one: see `forget_base`."""
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:

@@ -36,7 +36,7 @@ def lazy(package: str, modules: Iterable[str] = (), names: Mapping[str, str] | N
 
 
 class LazyMethod:
-    """A method of Tensor that is made, or loaded, when it is first asked for, and then stands here itself."""
+    """A method of Tensor that is made, or loaded, when it is first asked for, and then is here itself."""
 
     def __init__(self, name: str, load: Callable[[], Any]) -> None:
         self.name, self.load = name, load

@@ -1,7 +1,7 @@
 """Classes that see what is called with them: `__torch_function__`.
 
 A subclass of Tensor stays what it is through every function (`__torch_function__` of Tensor), and may say otherwise with one of its
-own; so may a class that is no tensor, and a mode, which sees all calls of a block. Programs without them pay nothing:
+own; so may a class that is not a tensor, and a mode, which sees all calls of a block. Programs without them pay nothing:
 a subclass gets methods that ask it first when it is made, and with the first of them (or when `autolab.overrides` is loaded) the
 functions of the package are replaced by functions that look at their arguments. `autograd.backward` and `grad` look by themselves, for
 programs import them by name, and before they define a class.

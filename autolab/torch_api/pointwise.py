@@ -44,7 +44,7 @@ NUMBERS = (int, builtins.float, np.generic, np.ndarray)
 
 
 def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None:
-    """Raise TypeError for what is no operand. `numbers`: whether "either", the "second" or "none" of them may be a number."""
+    """Raise TypeError for what is not an operand. `numbers`: whether "either", the "second" or "none" of them may be a number."""
     for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
         if isinstance(value, Tensor):
             continue

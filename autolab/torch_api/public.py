@@ -47,7 +47,7 @@ def public(
 
 
 def method(function: F) -> F:
-    """Declare a method of Tensor that is no function of the package."""
+    """Declare a method of Tensor that is not a function of the package."""
     return public(package=False, method=True)(function)
 
 

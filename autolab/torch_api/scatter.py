@@ -221,7 +221,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
     """input with values at input[indices]; accumulate adds them, also where a place is named twice.
 
-    Raises RuntimeError for different dtypes, TypeError for indices that are no tuple of tensors.
+    Raises RuntimeError for different dtypes, TypeError for indices that are not a tuple of tensors.
 
     >>> index_put(zeros(3), (tensor([0, 2, 0]),), tensor([1., 2., 3.]), accumulate=True)
     tensor([4., 0., 2.])

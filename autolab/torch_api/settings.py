@@ -214,7 +214,7 @@ def set_default_device(device: Any) -> None:
 
 @public()
 def set_default_tensor_type(t: Any) -> None:
-    """Choose the default dtype by a type's name: "torch.DoubleTensor". Raises TypeError for what is no floating type.
+    """Choose the default dtype by a type's name: "torch.DoubleTensor". Raises TypeError for what is not a floating type.
 
     >>> set_default_tensor_type("torch.DoubleTensor")
     >>> tensor(0.1).dtype

@@ -232,7 +232,7 @@ class TraceStep(Record):
 class Trace(Record):
     """A graph and, if it was recorded, the backward pass over it, one step per node that fires.
 
-    Nodes stand in reverse order of creation, the root first, leaves last; so two runs of the same code have the same
+    Nodes are in reverse order of creation, the root first, leaves last; so two runs of the same code have the same
     ids, and a picture keeps its places while numbers change.
 
     >>> from autolab.trace import record

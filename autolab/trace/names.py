@@ -76,7 +76,7 @@ def _offer_members(offer, name, value):
 
 def _variables_of_callers():
     # Frames of this package are skipped: record() may have been called by draw or by a widget. A cell or a script is
-    # the end of the search: what stands above it is the machinery that runs it. Before Python 3.13, looking at the
+    # the end of the search: what is above it is the machinery that runs it. Before Python 3.13, looking at the
     # locals of a function leaves a snapshot in its frame, so a loss deleted afterwards lives until the function returns.
     frame = sys._getframe(1)
     seen = set()

@@ -50,7 +50,7 @@ def fill(formula: str, values: Mapping[str, Any]) -> str:
 
 @lru_cache(1024)
 def _pieces(formula):
-    """A formula in pieces, and its end: what stands before a name, the name, whether a minus there needs no brackets."""
+    """A formula in pieces, and its end: what is before a name, the name, whether a minus there needs no brackets."""
     found, at = [], 0
     for match in NAME.finditer(formula):
         found.append((formula[at : match.start()], match.group(), _stands_alone(formula, match)))

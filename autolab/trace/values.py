@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 COMPLETE = 64  # a tensor up to this many elements is written out in full
 INLINE = 6  # a tensor up to this many elements is shown as numbers inside a sentence
-HEAT = 12, 24  # rows and columns of the heat map that stands beside it
+HEAT = 12, 24  # rows and columns of the heat map that is beside it
 CORNER = 4  # rows and columns of the corner that stands for a larger one
 FLOATS = float, np.floating
 

@@ -6,7 +6,7 @@
     general       a loop over the samples, stacked: slow, and right for every row
 
 Rows whose settings are shapes or keys, products, and general rows that can do better than the loop have a function of
-their own, `op.batch`. These stand in `autolab.rules.batch`.
+their own, `op.batch`. These are in `autolab.rules.batch`.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A transform opens a *level* and puts its inputs into *boxes* of that level. A bo
 levels below, with what its own level adds: a place on a tape, a tangent, or the knowledge that axis 0 of the value runs
 over the samples of a batch. An operation goes to the highest level among its arguments. That level takes its own boxes
 off, runs the same operation on the values (the level below sees to those), and puts the results into boxes. Tensors
-outside of boxes are of level 0, which knows nothing of all this.
+outside of boxes are of level 0, which knows none of this.
 
-Here stands what all levels share; `taped` is reverse mode, `dual` is forward mode, `batched` is vmap.
+This file holds what all levels share; `taped` is reverse mode, `dual` is forward mode, `batched` is vmap.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def attention_backward(q=Q, k=K, v=V):
     Raises
     ------
     ValueError
-        If one is no matrix of these sizes, or their shapes do not fit.
+        If one is not a matrix of these sizes, or their shapes do not fit.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def _said(causal, i, j, step, found, scale):
     if step == 0:
         return f"out[{i}] = {weights}: row {i} of Q met {_rows(last)} of K. Which rows of Q, K and V receive a gradient from out[{i}]?"
     if step == 1:
-        past = f" P.grad[{i}, {last + 1}] is no zero, though that weight is masked." if last + 1 < n else ""
+        past = f" P.grad[{i}, {last + 1}] is not zero, though that weight is masked." if last + 1 < n else ""
         return f"The loss is the sum of out[{i}]. V.grad = P.T @ g: each row of V receives its weight times g. P.grad = g @ V.T.{past}"
     if step == 2:
         past = " At a masked weight P is 0, so S.grad is exactly 0: here the mask stops the gradient." if last + 1 < n else ""

@@ -51,7 +51,7 @@ CSS = "\n".join([
 
 WITHOUT_PYTHON = {"playing": False, "running": None, "ask": None}
 # For pages of the site, which bring the module themselves, and where no Python answers later (docs/make/site.py).
-# It names the folder for data that are too long to stand in a page.
+# It names the folder for data that are too long to go in a page.
 SITE = os.environ.get("AUTOLAB_SITE")
 LONG = 50_000  # characters
 COMPRESSION = 4  # 12 % longer than with gzip's own 6, in half the time: for an output, which is waited for
@@ -182,7 +182,7 @@ class Explorable(anywidget.AnyWidget):
         return {}
 
     def place(self, folder):
-        """The HTML of a place in a page of the site; what is long stands in a file of the folder."""
+        """The HTML of a place in a page of the site; what is long is in a file of the folder."""
         told, source = _safe(to_json({"data": self.offline(), "answers": self.answers()})), ""
         if len(told) > LONG:
             name = f"{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"

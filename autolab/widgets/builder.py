@@ -256,7 +256,7 @@ class GraphBuilder(Undoable):
     def _index(self, name):
         names = [self._name(self.at, k) for k in range(len(self._values) + len(self.at["program"]))]
         if name not in names:
-            raise KeyError(f"{name!r} is no node here; there are {', '.join(names)}")
+            raise KeyError(f"{name!r} is not a node here; there are {', '.join(names)}")
         return names.index(name)
 
     @property

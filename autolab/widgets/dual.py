@@ -60,7 +60,7 @@ def dual_numbers(f=product_and_sine, /, **inputs):
     Raises
     ------
     TypeError, RuntimeError
-        If the result is no single number that depends on the inputs.
+        If the result is not a single number that depends on the inputs.
     ValueError
         If the program has more than 9 lines: a picture has no room for them.
 

@@ -267,7 +267,7 @@ class Explorer(Explorable):
         try:
             with torch.no_grad(), np.errstate(all="ignore"):
                 return float(self._f(**self._arguments(values)).item())
-        except Exception:  # where it fails there is no curve; the sentence says why when a slider stands there
+        except Exception:  # where it fails there is no curve; the sentence says why when a slider is there
             return float("nan")
 
     def _picture(self, trace):
@@ -532,7 +532,7 @@ class LiveExplorer(Explorer):
         Raises
         ------
         ValueError
-            If it is no expression of `KNOWN` functions, or cannot be shown.
+            If it is not an expression of `KNOWN` functions, or cannot be shown.
         """
         self.expression = expression
         if self.problem:
@@ -569,7 +569,7 @@ def _function_of(expression):
     except SyntaxError as error:
         product = re.search(r"\d\s*[A-Za-z_(]|[\w)]\s+\w", code)
         hint = "a product is written with a star, as in 3 * x" if product else "write it as in Python, such as (3 * x + 2) ** 2"
-        raise ValueError(f"{expression!r} is no expression: {error.msg}; {hint}") from None
+        raise ValueError(f"{expression!r} is not an expression: {error.msg}; {hint}") from None
     functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     names = []
     for node in ast.walk(tree):

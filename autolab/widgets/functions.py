@@ -186,7 +186,7 @@ def _tile(node, runs, left):
     moving = _moving(runs[0].trace)
     edges = [edge for edge in runs[0].trace.edges if edge.target == node.id]
     inputs = {edge.source for edge in edges if edge.source in moving}
-    alone = len(inputs) == 1  # else it is no function of one number, and is drawn against x
+    alone = len(inputs) == 1  # else it is not a function of one number, and is drawn against x
     source = next(iter(inputs)) if alone else next(iter(moving), node.id)
     ins = [_value(run, source) for run in runs]
     outs = [_value(run, node.id) for run in runs]

@@ -77,7 +77,7 @@ def gradient_graph(f=None, x=1.5):
     Raises
     ------
     TypeError, RuntimeError
-        If a result is no single number that depends on x, or its gradient does not depend on x and has no graph.
+        If a result is not a single number that depends on x, or its gradient does not depend on x and has no graph.
     ValueError
         If the three graphs have more than 40 nodes: a picture has no room for them.
 
@@ -170,7 +170,7 @@ def _graphs(f, name, x):
 
 
 def _sign(node, computed, value, inputs):
-    """What a node does, with the number that is no node: "× 3", "** 2", "cos"."""
+    """What a node does, with the number that is not a node: "× 3", "** 2", "cos"."""
     if node.op == "rsub":
         return f"{narrow(value + inputs[0], 5)} −"
     numbers = [float(item.value.data) for item in node.saved if item.value is not None and item.name not in (*computed, "out")]

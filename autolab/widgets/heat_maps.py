@@ -78,7 +78,7 @@ def heat_map(x, y, array, name, size, scale, control="", stops=None, known=None,
                 out.append(f'<g class="al-heat-cell" role="img" aria-label="{escape(told)}">{inside}</g>')
     out = ["".join(out)] if known is None else out
     group = f'class="al-tensor" role="group" aria-label="{escape(name)}" data-columns="{array.shape[1]}"'
-    about = group if known is None else "" if control else 'aria-hidden="true"'  # single cells are no tensor to walk through
+    about = group if known is None else "" if control else 'aria-hidden="true"'  # single cells are not a tensor to walk through
     return [f'<g text-anchor="middle" {about}>{part}</g>' for part in out]
 
 

@@ -66,7 +66,7 @@ def implicit_function(F=None, a=(-2.5, 2.5), x=(-2.5, 2.5), starts=(-2.0, 0.0, 2
     TypeError
         If F does not return a Tensor.
     RuntimeError
-        If F is no single number that depends on both.
+        If F is not a single number that depends on both.
     ValueError
         If F is 0 nowhere in the picture.
 

@@ -180,7 +180,7 @@ def vector_jacobian(functions=None, x=(0.5, -1.0, 1.0, 0.0)):
     TypeError, RuntimeError
         If a function does not return a vector or a number that depends on x.
     ValueError
-        If x is no vector, or has more than 8 entries.
+        If x is not a vector, or has more than 8 entries.
 
     Examples
     --------

@@ -14,7 +14,7 @@ LEFT, TOP = 12, 34
 def matmul_backward(a=(2, 3), b=(3, 4), g=None):
     """The two gradients of a matrix product, cell by cell: which outputs an entry touches, and so which operand is transposed.
 
-    B stands above the product and A beside it, so that A[i, k] meets row k of B on the way into row i of the product.
+    B is above the product and A beside it, so that A[i, k] meets row k of B on the way into row i of the product.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def matmul_backward(a=(2, 3), b=(3, 4), g=None):
     RuntimeError
         If the shapes do not fit, in the words of `matmul` or of `backward`.
     ValueError
-        If one is no matrix, or has more than 8 rows or columns.
+        If one is not a matrix, or has more than 8 rows or columns.
 
     Examples
     --------

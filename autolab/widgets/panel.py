@@ -231,7 +231,7 @@ class Panel(Undoable):
         path : str or Path
             .svg, .png or .pdf; an animation is an .svg, which browsers and slides made of HTML play.
         states : list of dict, optional
-            Where the controls stand in each picture, as for `move`: `[{"x": -1}, {"x": 1}]`. By default the steps, twelve at most;
+            Where the controls are in each picture, as for `move`: `[{"x": -1}, {"x": 1}]`. By default the steps, twelve at most;
             without steps the positions that have been visited, up to the present one.
         seconds : float, optional
             How long each picture is seen. Without it a strip is written.

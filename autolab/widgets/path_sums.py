@@ -45,7 +45,7 @@ def paths(f=residual_block, x=1.0, blocks=3):
     Raises
     ------
     TypeError, RuntimeError
-        If the result of `f` is no single number that depends on its argument.
+        If the result of `f` is not a single number that depends on its argument.
     ValueError
         If `f` has more than 4 paths: a picture has no room for them.
 

@@ -107,7 +107,7 @@ def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=None):
 # -- answers -----------------------------------------------------------------------------------
 
 PLAIN = r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"  # as people write them
-# What lies between two lengths can be read in one way only, so a text that is no shape is refused in one pass.
+# What lies between two lengths can be read in one way only, so a text that is not a shape is refused in one pass.
 SHAPE = re.compile(r"[(\[]?\s*((?:\d+(?:\s*[,x×]\s*|\s+|(?![\d\s,x×])))*)[)\]]*")
 LONGEST = 200  # characters of a number or a shape
 
@@ -318,7 +318,7 @@ def predict(prompt, truth=None, why="", wrong=None, choices=None, tolerance=None
     ----------
     prompt : str or dict
         What to predict: "`x.grad` after the second pass". Or all of it, as `prediction` made it elsewhere, so that the
-        answer does not stand in the cell that asks.
+        answer does not appear in the cell that asks.
     truth : number, tuple or str
         A number, a shape, or one of `choices`.
     why : str or dict

@@ -38,7 +38,7 @@ def softmax_backward(z=(2.0, 1.0, 0.0, -1.0), temperatures=(0.5, 1.0), target=1)
     Raises
     ------
     ValueError
-        If z is no vector of 2 to 6 logits between -4 and 4, a temperature is not above 0, or there is no such target.
+        If z is not a vector of 2 to 6 logits between -4 and 4, a temperature is not above 0, or there is no such target.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def _listed(values):
 
 
 def _lines(step, n, p, g, jacobian, grad, temperature, entropy, target):
-    """What stands beside the matrices, as (text, kind) of each line."""
+    """What is beside the matrices, as (text, kind) of each line."""
     over = "" if temperature == 1 else f" / {number(temperature)}"
     if 0 < step <= n:
         k = step - 1

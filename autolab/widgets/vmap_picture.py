@@ -54,7 +54,7 @@ def inputs(names, args, dims, sample, scale):
 
 
 def _columns(lines, left):
-    """Where the numbers of each line stand in a row: its left edge, the width of a number, and how many there are."""
+    """Where the numbers of each line are in a row: its left edge, the width of a number, and how many there are."""
     counts = [math.prod(line.shape) for line in lines]
     unit = min(CELL[0], (TILE - 34 - 10 * (len(lines) - 1)) / sum(counts))
     found, x = [], left + 28

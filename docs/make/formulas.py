@@ -35,7 +35,7 @@ FUNCTIONS = {
     "np.minimum": r"\min", "np.sign": r"\mathrm{sgn}", "sigmoid": r"\sigma", "np.gcd": r"\gcd",
 }  # fmt: skip
 LONG = r"\mathrm", r"\frac"  # words and fractions
-IN_MEMORY = {"np.array", "straight_at"}  # whose keywords say nothing of the value
+IN_MEMORY = {"np.array", "straight_at"}  # whose keywords do not change the value
 SUMS = {"np.sum": r"\sum", "sum_to": r"\sum", "np.prod": r"\prod", "np.max": r"\max", "np.min": r"\min", "np.mean": r"\mathrm{mean}"}
 SAME = {"np.expand_dims", "flat"}  # the same entries along other axes
 

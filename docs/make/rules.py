@@ -63,7 +63,7 @@ FAMILIES = {
 PREFACE = r"""# The rules
 
 Every operation of autolab, written from the table in [autolab/rules](../autolab/rules) by `python -m docs.make.rules`.
-What stands here is the text of the code that runs; large arrays may be computed by an equal, faster [kernel](../autolab/fast/kernels).
+What is here is the text of the code that runs; large arrays may be computed by an equal, faster [kernel](../autolab/fast/kernels).
 
 How to read a row:
 
@@ -79,7 +79,7 @@ How to read a row:
 - **kind** gives the other modes. *elementwise*: axes stretched by broadcasting are summed by the engine, so no formula mentions them.
   *linear*: the rule is the transpose. *bilinear*: linear in each of two inputs. *general*: only the rule is known. A *view* looks
   into its input's memory.
-- A formula that is longer than a line is a function; its text stands below its table.
+- A formula that is longer than a line is a function; its text is below its table.
 """
 
 
@@ -95,7 +95,7 @@ def text():
 
 
 def rows_of(family):
-    """The rows of one file, in the order in which they stand there."""
+    """The rows of one file, in the order in which they are there."""
     return [value for value in vars(family).values() if isinstance(value, Op) and value.forward.__module__ == family.__name__]
 
 

@@ -94,7 +94,7 @@ def test_without_create_graph_the_result_has_no_history(lib):
 
 REFUSALS = {
     "no tensor": (TypeError, "The inputs given to jacobian must be either a Tensor", lambda F, t, x: F.jacobian(lambda a: a, 3.0)),
-    "an output that is no tensor": (TypeError, "The outputs of the user-provided function given to", lambda F, t, x: F.vjp(lambda a: 3, x)),
+    "an output that is not a tensor": (TypeError, "The outputs of the user-provided function given to", lambda F, t, x: F.vjp(lambda a: 3, x)),
     "no vector for several entries": (RuntimeError, "The vector v can only be None if the user-", lambda F, t, x: F.vjp(lambda a: a, x)),
     "no direction for several entries": (RuntimeError, "The vector v can only be None if the input", lambda F, t, x: F.jvp(lambda a: a, x)),
     "a vector of another size": (RuntimeError, "v has invalid size", lambda F, t, x: F.vjp(lambda a: a, x, t.ones(2))),

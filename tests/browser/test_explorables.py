@@ -287,7 +287,7 @@ def test_an_expression_is_typed_in_a_notebook(notebook, drive):
     field.fill("x +")
     field.press("Enter")
     problem = page.locator("form").get_by_role("alert")
-    expect(problem).to_contain_text("is no expression")
+    expect(problem).to_contain_text("is not an expression")
     field.fill("x ** 2")  # the same input: another graph
     field.press("Enter")
     expect(problem).to_be_hidden()

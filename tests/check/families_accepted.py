@@ -103,7 +103,7 @@ def unsummed(spec: Spec, reference: Reference) -> Iterator[Made]:
 
 
 class Clip(ast.NodeTransformer):
-    """Every divisor that is no number is kept away from 0."""
+    """Every divisor that is not a number is kept away from 0."""
 
     def __init__(self) -> None:
         self.found = 0

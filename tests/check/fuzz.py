@@ -282,7 +282,7 @@ class Fuzzer:
         self.seen.add((source.name, mutant.source))
         try:
             rule = source.run(mutant.source)
-        except Exception:  # what is no Python is no rule
+        except Exception:  # what is not Python is not a rule
             return
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -285,7 +285,7 @@ def test_commands_that_cannot_run_say_why(graded, tmp_path):
         course, "report", "ps", "--out", str(tmp_path / "no" / "x.html"), code=2
     )
     for words in (["check"], ["add", "ps9", "tanh"]):
-        assert f"{tmp_path} is no course" in autolab(SimpleNamespace(root=tmp_path), *words, code=2)
+        assert f"{tmp_path} is not a course" in autolab(SimpleNamespace(root=tmp_path), *words, code=2)
     assert "has no assignment 'ps9'" in autolab(course, "grade", "ps9", code=2)
     assert "does not know 'ps9'" in autolab(course, "report", "ps9", code=2)
     assert "no row 'sofsign' in the table" in autolab(course, "add", "ps", "sofsign", code=2)

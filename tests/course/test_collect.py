@@ -243,7 +243,7 @@ def test_damaged_and_encrypted_entries_are_named(course, tmp_path, sums):
 @pytest.mark.parametrize("data", [b"", b"no zip", b"PK\x03\x04" + bytes(100)])
 def test_what_is_no_zip_is_said_in_a_sentence(course, tmp_path, data):
     (tmp_path / "x.zip").write_bytes(data)
-    with pytest.raises(ValueError, match="is no zip that can be read"):
+    with pytest.raises(ValueError, match="is not a zip that can be read"):
         collect(course, tmp_path / "x.zip", "canvas")
 
 

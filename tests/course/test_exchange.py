@@ -126,7 +126,7 @@ def test_what_is_laid_in_the_way_of_collecting_is_left_out_and_the_rest_copied(t
     (source / "large").write_bytes(bytes(2000))
     said = " ".join(copy_plain(str(source), str(tmp_path / "out"), 1000))
     assert {str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file()} == {"a.ipynb", "sub/b.csv"}
-    for words in ("'pipe' is no plain file", "'link' is a link", "'large' is beyond the bytes", "more than 20 folders deep"):
+    for words in ("'pipe' is not a plain file", "'link' is a link", "'large' is beyond the bytes", "more than 20 folders deep"):
         assert words in said
 
 

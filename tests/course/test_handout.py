@@ -96,7 +96,7 @@ def test_the_table_in_the_readme_says_what_the_texts_say():
 
 @pytest.mark.parametrize(("head", "said"), [
     ("topic: rules\nlessons: 04", "write `topic: words`"), ("topic: rules\nlessons: 04\nhours: two", "`hours: 2`"),
-    ("topic: rules\nlessons: 04\nhours: 2\nweeks: 1", "'weeks' is no fact"),
+    ("topic: rules\nlessons: 04\nhours: 2\nweeks: 1", "'weeks' is not a fact"),
 ])  # fmt: skip
 def test_a_head_that_says_something_else_is_refused(head, said):
     with pytest.raises(ValueError, match=said):

@@ -36,7 +36,7 @@ def test_a_fence_says_what_its_cell_is_for(fence, expected):
 
 @pytest.mark.parametrize("fence", ["python reply mul", "python check mul-check", "python answer mul 3"])
 def test_a_mistyped_fence_is_refused_with_its_line(fence):
-    with pytest.raises(ValueError, match=r"ps1.md, line 3: .* is no kind of cell; write `locked ID`"):
+    with pytest.raises(ValueError, match=r"ps1.md, line 3: .* is not a kind of cell; write `locked ID`"):
         from_markdown(f"prose\n\n```{fence}\n1\n```\n", "ps1.md")
 
 

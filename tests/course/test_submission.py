@@ -98,10 +98,10 @@ REPAIRED = {
 }
 UNREADABLE = {
     "an empty file": ("", "n.ipynb is empty; 0 cells could be read"),
-    "a picture": ("\x89PNG\r\n", "n.ipynb is no valid JSON; 0 cells could be read"),
+    "a picture": ("\x89PNG\r\n", "n.ipynb is not valid JSON; 0 cells could be read"),
     "a list": ("[1, 2]", "n.ipynb has no cells"),
     "a number": ("3", "n.ipynb has no cells"),
-    "nested a million times": ("[" * 1_000_000, "n.ipynb is no valid JSON; 0 cells could be read"),
+    "nested a million times": ("[" * 1_000_000, "n.ipynb is not valid JSON; 0 cells could be read"),
     "cells that are text": ('{"cells": "all"}', "n.ipynb has no cells"),
 }
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_read_is_blank_with_a_reason(name):
 def test_of_a_truncated_file_the_whole_cells_count():
     text = changed(lambda n: None)
     notebook, notes = repaired(text[: text.index('"exp-check"')])
-    assert "is no valid JSON" in notes[0]
+    assert "is not valid JSON" in notes[0]
     assert "2 * x * g" in next(c.source for c in notebook.cells if c.id == "square")
 
 
@@ -175,13 +175,13 @@ def test_a_link_is_not_followed(tmp_path):
     os.symlink(tmp_path / "secret.ipynb", tmp_path / "n.ipynb")
     notebook, notes = read(tmp_path / "n.ipynb")
     assert notebook.cells == []
-    assert notes == ["n.ipynb is no ordinary file (a link is not followed)"]
+    assert notes == ["n.ipynb is not an ordinary file (a link is not followed)"]
 
 
 def test_a_pipe_and_a_folder_are_no_files(tmp_path):
     os.mkfifo(tmp_path / "n.ipynb")
     (tmp_path / "m.ipynb").mkdir()
-    assert read(tmp_path / "n.ipynb")[1] == ["n.ipynb is no ordinary file"]
+    assert read(tmp_path / "n.ipynb")[1] == ["n.ipynb is not an ordinary file"]
     assert "no ordinary file" in read(tmp_path / "m.ipynb")[1][0]
     assert read(tmp_path / "nothing.ipynb")[1] == ["nothing.ipynb was not handed in"]
 

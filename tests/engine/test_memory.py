@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Using backward:UserWarning")
 @pytest.fixture(autouse=True, scope="module")
 def _collector_off():
     gc.collect()
-    gc.freeze()  # what other tests and libraries left is no part of the garbage counted here
+    gc.freeze()  # what other tests and libraries left is not part of the garbage counted here
     gc.disable()
     yield
     gc.enable()

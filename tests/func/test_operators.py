@@ -26,7 +26,7 @@ REFUSED = set(
 # They look at numbers and have no derivative: they run for each sample and are counted.
 ONE_BY_ONE = {"bucketize", "histc", "histogram", "isin", "searchsorted", "nn.functional.ctc_loss"}
 # Forward and backward differ on purpose, as in PyTorch: at places named twice, for 16-bit floats, for a variance of one number; or there
-# is no derivative (unique).
+# is not a derivative (unique).
 NO_TRANSPOSE = set(
     "unique unique_consecutive bfloat16 half nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d std#1 "
     "std_mean#1 var_mean#1".split()

@@ -39,7 +39,7 @@ def graph(var, params):
                 add(u)
 
     add(var.grad_fn)
-    return sorted(name for name in found if name != "TBackward0")  # the weight turned, which is no node of its own here
+    return sorted(name for name in found if name != "TBackward0")  # the weight turned, which is not a node of its own here
 
 
 LAYERS = [

@@ -199,7 +199,7 @@ PROGRAMS = {
     "the other one": b"(cos\nsystem\nS'ls'\no.",
     "sets attributes of a class": b"\x80\x02ctorch\nSize\n}X\x01\x00\x00\x00aK\x01sb.",
     "makes an instance of what it may not": b"\x80\x02cbuiltins\nobject\n)\x81.",
-    "appends to what is no list": b"\x80\x02}K\x01a.",
+    "appends to what is not a list": b"\x80\x02}K\x01a.",
     "names an attribute of a name": b"\x80\x04\x8c\x05torch\x8c\x0fSize.__module__\x93.",
     "a very long bytearray": b"\x80\x02cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R.",
     "a very long tensor": b"\x80\x02ctorch\nTensor\nJ\xff\xff\xff\x7f\x85R.",

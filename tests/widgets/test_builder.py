@@ -98,7 +98,7 @@ def test_python_answers_for_chains_that_were_not_computed_in_advance(builder):
 def test_what_cannot_be_done_is_said(builder):
     with pytest.raises(KeyError, match="none of what can be done here"):
         builder.press("backward()")
-    with pytest.raises(KeyError, match="'h7' is no node here; there are x, w"):
+    with pytest.raises(KeyError, match="'h7' is not a node here; there are x, w"):
         builder.choose("h7")
     with pytest.raises(traitlets.TraitError, match="operation 1 is move 0 onto node 5"):
         builder.at = {"program": [[0, 5]], "chosen": 0, "back": False}

@@ -344,7 +344,7 @@ def test_an_expression_is_typed_anew():
     engine = widgets.live("x * y", y=2.0)
     assert engine.type("x + sin(y)").sentence.startswith("x = 1, y = 2: the result is 1.9093")
     engine.expression = "x +"
-    assert "is no expression" in engine.problem
+    assert "is not an expression" in engine.problem
     engine.expression = "z ** 2"
     assert engine.problem == "" and list(engine.values) == ["z"]
 

@@ -114,7 +114,7 @@ class Pair:
         if len(self.in_shape) == 2 and self.in_shape[0] == self.in_shape[1]:
             turned = a.reshape(*self.in_shape, -1).swapaxes(0, 1).reshape(a.shape)
             if np.allclose(turned, n, rtol=1e-3, atol=1e-5):
-                return " The gradient is transposed: what belongs to entry [i, j] stands at [j, i]."
+                return " The gradient is transposed: what belongs to entry [i, j] is at [j, i]."
         return ""
 
 

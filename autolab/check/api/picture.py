@@ -29,7 +29,7 @@ def summary(pair: Jacobians) -> str:
 def svg(pair: Jacobians) -> str:
     """Both matrices: filled where a derivative is not 0, outlined where yours differs from the right one.
 
-    Blue is positive and orange negative, the darker the larger; a minus sign stands in what is negative.
+    Blue is positive and orange negative, the darker the larger; a minus sign appears in what is negative.
     """
     rows, columns = pair.right.shape
     width, height = 2 * columns * CELL + GAP, rows * CELL + TOP + 4

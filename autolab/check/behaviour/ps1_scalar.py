@@ -1,6 +1,6 @@
 """Problem set 1: the chain rule on paper, and a scalar engine in pieces.
 
-Each piece is judged on nodes that stand here, so that it shows which piece is at fault.
+Each piece is judged on nodes that appear here, so that it shows which piece is at fault.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ SLIPS: dict[str, list[tuple]] = {
     "exp": [("forward", "The derivative of exp is taken at the result", "exp has been applied once already.",
              lambda x, y: (np.exp(np.exp(x)),)),
             ("variable", "The derivative of exp is x times smaller or larger than it should be",
-             "exp is no power of x: its derivative has no factor x.", lambda x, y: (x * np.exp(x - 1),))],
+             "exp is not a power of x: its derivative has no factor x.", lambda x, y: (x * np.exp(x - 1),))],
     "tanh": [("power", "The result is not squared in the derivative of tanh", "1 minus what?",
               lambda x, y: (1 - np.tanh(x),)),
              ("variable", "The derivative of tanh uses x where the result belongs", "1 minus the square of what?",
@@ -183,7 +183,7 @@ ORDER = Behaviour("topological_order", (
                      BACKWARDS,
                      Slip("visited", "Some nodes are in the list more than once", "Remember which nodes you have been to.",
                           lambda: {"count": 9, "different": 5}),
-                     Slip("order", "A node stands before one of its parents: it was put on the list when it was first seen",
+                     Slip("order", "A node appears before one of its parents: it was put on the list when it was first seen",
                           "A node may go on the list when all its parents are there, not earlier.",
                           lambda: {"count": 5, "different": 5, "parents first": False})]),
     _order_scene("the same parent twice", ["twice"], 2, "x * x counts x once", "Remember which nodes you have been to.", 1,

@@ -184,7 +184,7 @@ VISITS = Behaviour("backward_order", (
                    "A node that is moved back takes those behind it along.", lambda: {"order": "e d b a c"}),
               Slip("order", "The order is that of the shortest way from the root", "c is one step from e, and two steps by way of d.",
                    lambda: {"order": "e c d b a"})]),
-    Scene("one parent twice", _order_same_parent, lambda: {"order": "c a"}, "a parent that stands in the list twice is visited once",
+    Scene("one parent twice", _order_same_parent, lambda: {"order": "c a"}, "a parent that appears in the list twice is visited once",
           "Remember which nodes you have been to.", 0.5, slips=[
               Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
                    lambda: {"order": "c a a"})]),

@@ -270,7 +270,7 @@ def _make(cls):
 
 
 def _with(bad: float, grad: np.ndarray) -> np.ndarray:
-    """The same gradient with one entry that is no number to step with, whatever was drawn."""
+    """The same gradient with one entry that is not a number to step with, whatever was drawn."""
     spoilt = grad.copy()
     spoilt[np.argmin(grad)] = bad
     return spoilt
@@ -325,7 +325,7 @@ SCALER = Behaviour("grad_scaler", (
                    lambda data, grad: {"scales": [8, 8], "steps": 0}),
               Slip("grows", "After an overflow the scale grows", "Which way is out of infinity?",
                    lambda data, grad: {"scales": [16, 32]})]),
-    Scene("nan", _nan, lambda data, grad: {"steps": 0, "scale": 4}, "nan is no number to step with",
+    Scene("nan", _nan, lambda data, grad: {"steps": 0, "scale": 4}, "nan is not a number to step with",
           "inf - inf is nan: ask whether all are finite.", 1, PAIR, says=HISTORY),
     Scene("growth", _history(True, True, True, True), lambda data, grad: {"scales": [8, 8, 16, 16], "steps": 4},
           "doubled after three good steps", "Count the good steps, and begin again after growing.", 2, PAIR, says=HISTORY, slips=[

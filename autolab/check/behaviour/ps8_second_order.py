@@ -180,7 +180,7 @@ PENALTY = Behaviour("gradient_penalty", (
                    _from_slopes(lambda g: np.mean((_norms(g, 0) - 1) ** 2))),
               Slip("constant", "The norms are too small by the number of samples", "What is differentiated: a sum or a mean?",
                    _from_slopes(lambda g: np.mean((_norms(g) / len(g) - 1) ** 2))),
-              Slip("not divided", "The squares are added up and not averaged", "What stands before the sum?",
+              Slip("not divided", "The squares are added up and not averaged", "What appears before the sum?",
                    _from_slopes(lambda g: np.sum((_norms(g) - 1) ** 2))),
               Slip("averaged", "The norms are averaged before 1 is taken off", "Each sample has its own distance from 1.",
                    _from_slopes(lambda g: (np.mean(_norms(g)) - 1) ** 2))]),

@@ -44,7 +44,7 @@ def early_sums(first: Observation, x: str) -> Iterator[Family]:
                 predict = partial(_early, way=way, k=k, order=order, written=written)
                 try:
                     fits = is_affordable(first, x, way) and close(first.got[x], predict(first, x))
-                except Exception:  # g is no factor there, or the shapes do not allow it
+                except Exception:  # g is not a factor there, or the shapes do not allow it
                     continue
                 if fits:
                     yield Family("upstream collapsed", text, predict, hint="early sum")
@@ -64,7 +64,7 @@ def _early(o: Observation, x: str, way: Way, k: int, order: Callable, written: b
             return None
         whole, partner = np.broadcast_to(g, call.array.shape), np.broadcast_to(rest, call.array.shape)
         if not close(call.array, whole * partner) or np.ptp(partner) == 0:
-            raise LookupError("g is no factor of it")
+            raise LookupError("g is not a factor of it")
         return order(call, whole, partner)
 
     return way.changed(o, x, change)

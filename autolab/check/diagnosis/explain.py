@@ -293,7 +293,7 @@ def _two_slips(wrong: list[Observation], x: str) -> Mistake | None:
 
 
 def _ratio(value: np.ndarray | None, o: Observation, x: str) -> float:
-    """How many times a prediction the gradient is; 0 if it is no multiple of it."""
+    """How many times a prediction the gradient is; 0 if it is not a multiple of it."""
     try:
         predicted = np.asarray(value, float)
         ratio = float(np.vdot(predicted, o.got[x]) / np.vdot(predicted, predicted)) if predicted.any() else 0.0

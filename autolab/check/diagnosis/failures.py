@@ -31,7 +31,7 @@ class Failure(NamedTuple):
 
 PRODUCT = ("order", "transposed")
 PRODUCT_SAID = "A matrix product needs as many columns on the left as rows on the right; here they are {} and {}: a factor is " \
-               "transposed the wrong way, or the factors stand in the wrong order"  # fmt: skip
+               "transposed the wrong way, or the factors appear in the wrong order"  # fmt: skip
 STRETCHED = ("keepdims", "not spread", "wrong axis")
 STRETCHED_SAID = "Shapes are compared from the right, and two lengths fit if they are equal or one of them is 1; {} and {} do not: an " \
                  "axis that forward removed was not put back, or one is summed that should stay, or the other way round"  # fmt: skip
@@ -46,9 +46,9 @@ FAILURES = (
     Failure(r"shapes \(.*\) and \(.*\) not aligned: (\d+) \(dim \d+\) != (\d+)", PRODUCT, PRODUCT_SAID),
     Failure(r"mat1 and mat2 shapes cannot be multiplied.*are (\d+) and (\d+)\.", PRODUCT, PRODUCT_SAID),
     Failure(r"(?:Expected size for first two|size mismatch|vector \+ matrix|batch\d must be|self must be|mat\d must be)", PRODUCT,
-            "The factors of a matrix product do not fit: one is transposed the wrong way, or they stand in the wrong order"),
+            "The factors of a matrix product do not fit: one is transposed the wrong way, or they appear in the wrong order"),
     Failure(r"matmul: Input operand (\d) does not have enough dimensions", ("elementwise", *PRODUCT),
-            "A matrix product has a single number as a factor: either it is no matrix product, or a sum was taken too early"),
+            "A matrix product has a single number as a factor: either it is not a matrix product, or a sum was taken too early"),
     Failure(r"operands could not be broadcast together with remapped shapes.*->\(\d.*(\(.*\)->.*) (\(.*\)->.*)",
             ("order", "transposed", "axis"),
             "A letter of the einsum stands for two lengths: {} and {}. Its letters are not those of the "
@@ -113,7 +113,7 @@ FAILURES = (
     Failure(r"(?:arrays used as indices must be|`indices` must be an integer)", ("places",),
             "An index has to be whole numbers, and these are none"),
     Failure(r"name '(\w+)' is not defined", ("name",),
-            "Nothing is called {}: backward knows g, what it asks for by name, and what stands in its own lines"),
+            "Nothing is called {}: backward knows g, what it asks for by name, and what appears in its own lines"),
     Failure(r"'([\w.]+)' object has no attribute '(\w+)'", ("name",),
             "A {} has no {}: it is another kind of thing than the line expects, or the name is misspelt"),
     Failure(r"unsupported operand type\(s\) for .*'NoneType'", ("none",), "A value is None: it was not computed, or not returned"),

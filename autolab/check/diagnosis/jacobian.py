@@ -291,7 +291,7 @@ def _some_of_many(o: Observation, pair: Jacobians) -> Mistake | None:
 
 
 def _scaled(o: Observation, pair: Jacobians) -> Mistake | None:
-    """Every column, or every row, is the right one times a number that stands in one of the arrays."""
+    """Every column, or every row, is the right one times a number that appears in one of the arrays."""
     if not np.array_equal(~pair.zero, pair.needed):
         return None
     ratio = np.where(pair.needed, pair.yours / np.where(pair.needed, pair.right, 1), np.nan)

@@ -241,4 +241,4 @@ def find_small_error(wrong: Observations, x: str) -> Mistake | None:
     if off > NEAR:
         return None
     text = f"is close to the right one, off by at most {100 * off:.2g} % of its largest entry: "
-    return Mistake("number", text + "a small number such as eps stands in it, a rounded constant, or an approximation")
+    return Mistake("number", text + "a small number such as eps appears in it, a rounded constant, or an approximation")

@@ -117,7 +117,7 @@ def _said(curve: Curve, found: list[tuple[int, int]]) -> str:
 
 
 def _interval(curve: Curve, a: int, b: int) -> str:
-    """In words; an end that is that of the numbers tried is no end."""
+    """In words; an end that is that of the numbers tried is not an end."""
     low, high = _end(curve, a), _end(curve, b)
     if a == 0:
         return f"{curve.words} is below {high}"
@@ -138,7 +138,7 @@ def _end(curve: Curve, k: int) -> str:
 
 
 def _what(curve: Curve, a: int, b: int) -> str:
-    """What stands in an interval, if that is simple."""
+    """What appears in an interval, if that is simple."""
     got, want, g = curve.got[a:b], curve.want[a:b], curve.g[a:b]
     slope = got / g
     if not got.any():

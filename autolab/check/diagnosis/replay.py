@@ -61,7 +61,7 @@ class Tape:
         self.last = -1
 
     def leaf(self, value: Any) -> Any:
-        """An array that notes what is done to it; what is no array stays what it is."""
+        """An array that notes what is done to it; what is not an array stays what it is."""
         return self._kept(value, Node(lambda: value, ())) if isinstance(value, (np.ndarray, np.generic)) else value
 
     def apply(self, function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -254,7 +254,7 @@ def places(observations: list[Observation], x: str) -> str | None:
 
 
 def _what(left: list) -> str:
-    """What stands in the wrong places, if that is simple."""
+    """What appears in the wrong places, if that is simple."""
     got, want = (np.concatenate([entry[i] for entry in left]) for i in (0, 1))
     if not got.any():
         return "it is 0"

@@ -102,7 +102,7 @@ def _sized(o: Observation, x: str, way: Way, some: list[int], to: Callable) -> n
             return None
         n = _size(call)
         if not n:
-            raise LookupError("another step stands there")
+            raise LookupError("another step appears there")
         if call.kind == "divide":
             return call.run(to(n, shape))
         return call.run(call.axis) * (n / to(n, shape)) ** AVERAGES[call.name]

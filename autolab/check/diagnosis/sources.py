@@ -1,7 +1,7 @@
-"""The formula in the source of a backward function: where a rule is no lambda, but assignments and a `return`.
+"""The formula in the source of a backward function: where a rule is not a lambda, but assignments and a `return`.
 
 `body` of autolab.formula shows a lambda. A function of several lines is the same formula with names for its parts, which is what
-`NamedFormula` evaluates and gets wrong on purpose. Loops and branches are no formula: then there is none.
+`NamedFormula` evaluates and gets wrong on purpose. Loops and branches are not formulas: then there is none.
 """
 
 from __future__ import annotations

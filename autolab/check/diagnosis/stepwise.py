@@ -31,7 +31,7 @@ NUDGE = 1e-6
 
 
 class CannotTrace(Exception):
-    """Something on the way is no row of the table with one result."""
+    """Something on the way is not a row of the table with one result."""
 
 
 @dataclass(eq=False)

@@ -131,7 +131,7 @@ def _plain(axis: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps of forward, run again and followed back: what one of them gives is changed on both ways."""
+    """The steps of forward, run again and followed back: what one of them gives is changed both forward and backward."""
 
     number: int
     keep: bool = False  # the axis that a reduction removes is kept, and g has it put back: then it may be another one

@@ -87,7 +87,7 @@ def _other_shape(o: Observation, x: str) -> Mistake | None:
 
 
 def _where_inside(small: np.ndarray, large: np.ndarray) -> tuple[int, ...] | None:
-    """Where the one array stands in the other."""
+    """Where the one array appears in the other."""
     room = [n - m + 1 for n, m in zip(large.shape, small.shape, strict=True)]
     for at in np.ndindex(*room):
         if close(large[tuple(slice(n, n + m) for n, m in zip(at, small.shape, strict=True))], small):

@@ -372,7 +372,7 @@ _here = contextlib.nullcontext()
 @contextlib.contextmanager
 def quiet() -> Iterator[io.StringIO]:
     """Nothing that the block prints or warns of is shown; gradients are not recorded."""
-    # A printed line or a NumPy warning is no verdict; on stderr it would cost all points in nbgrader.
+    # A printed line or a NumPy warning is not a verdict; on stderr it would cost all points in nbgrader.
     sink = ShortOutput()
     with (
         contextlib.redirect_stdout(sink),

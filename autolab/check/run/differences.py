@@ -40,7 +40,7 @@ def slope(f: Callable[[np.ndarray], np.ndarray], size: np.ndarray) -> tuple[np.n
         one_slope = apart <= SIDES * np.maximum(np.abs(value), 1e-3) + 100 * noise
         off = np.full(size.shape, np.inf) if before is None else np.abs(value - before) + noise
         before = np.where(one_slope, value, np.nan)
-        off = np.where(one_slope & (off < np.inf), off, np.inf)  # what is no number settles nothing
+        off = np.where(one_slope & (off < np.inf), off, np.inf)  # what is not a number settles nothing
         three = np.maximum(off, np.minimum(last, 1e3 * off))  # three steps agree: two may do so by chance
         last, better = off, three < least
         best, least = np.where(better, value, best), np.where(better, three, least)
@@ -99,7 +99,7 @@ def derivative(
 
 
 def applied(derivative: np.ndarray, g: np.ndarray, shape: tuple[int, ...], elementwise: bool) -> np.ndarray:
-    """What `derivative` gave, times g: of the shape of the input. A result that has no g counts for nothing, also where it is no number."""
+    """What `derivative` gave, times g: of the shape of the input. A result without a g counts for nothing, even if it is nan."""
     with np.errstate(all="ignore"):
         product = np.where(g == 0, 0.0, g * derivative)
     if not elementwise:

@@ -1,7 +1,7 @@
 """The operations of the problem sets that need more than a row of the table: their inputs, their kinks, their hints.
 
 Where the table has the row, a spec says only what to try it on. Where a lesson asks for something that the table builds
-from other rows, the row stands here, in NumPy's words.
+from other rows, the row appears here, in NumPy's words.
 """
 
 from __future__ import annotations

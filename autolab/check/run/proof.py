@@ -32,7 +32,7 @@ def prove(spec: Spec, reference: Reference | None = None) -> list[str]:
     """What does not hold of a reference, in sentences; nothing if each rule is the derivative of forward, in float64.
 
     Where differences do not settle, as at a kink or where the derivative is infinite, nothing is said. With `second`, the rules
-    must be differentiable, and their own derivatives are compared as well. The rule of a `surrogate` is no derivative; its shape
+    must be differentiable, and their own derivatives are compared as well. The rule of a `surrogate` is not a derivative; its shape
     is looked at alone.
 
     >>> from autolab.engine.op import ELEMENTWISE, Op

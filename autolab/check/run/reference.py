@@ -150,7 +150,7 @@ class Reference:
 
     @classmethod
     def _of_forward(cls, row: Op) -> Reference:
-        """A row whose rules are left out: the engine differentiates its forward, and differences what is no operation on tensors."""
+        """A row whose rules are left out: the engine differentiates its forward, and differences what is not an operation on tensors."""
         found = cls._of_function(row.forward, ())
         found.name, found.forward, found.elementwise = row.name, row, row.kind == "elementwise"
         n, kept = len(found.inputs), dict[Any, Any]()

@@ -54,7 +54,7 @@ class Spec:
     extreme: Mapping[str, Sequence[float]] = field(default_factory=dict)  # where a careless formula overflows
     second: bool = False  # must the rule itself be differentiable?
     broadcast: bool = True  # may the inputs of an elementwise operation have different shapes?
-    surrogate: bool = False  # its rule is no derivative of forward, such as a straight-through estimator
+    surrogate: bool = False  # its rule is not a derivative of forward, such as a straight-through estimator
     scaled: float = 0.0  # also try inputs this many times larger: finite differences lose their digits
     points: Mapping[str, float] = field(default_factory=lambda: POINTS)  # what each property is worth
     weights: Mapping[str, float] = field(default_factory=dict)  # how much of it the gradient for an input counts, if not once

@@ -35,7 +35,7 @@ def _with_holes(rng, shapes, settings):
     return draw(rng, shapes[0]), rng.random(shapes[1]) > 0.6, draw(rng, ())
 
 
-# What people call an exercise that stands here under another name.
+# What people call an exercise that appears here under another name.
 ALIASES = {
     "avg_pool2d": "avg_pool", "binary_cross_entropy_with_logits": "bce_with_logits", "cat": "concat", "concatenate": "concat",
     "index": "take", "max_pool2d": "max_pool", "scaled_dot_product_attention": "attention", "swish": "silu", "unsqueeze": "expand_dims",

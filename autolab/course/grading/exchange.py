@@ -91,7 +91,7 @@ def _copy_folder(place: int, target: str, within: str, depth: int, left: _Left) 
             elif stat.S_ISREG(mode):
                 _copy_file(place, name, os.path.join(target, name), path, left)
             else:
-                left.out(path, "is a link, which is not followed" if stat.S_ISLNK(mode) else "is no plain file")
+                left.out(path, "is a link, which is not followed" if stat.S_ISLNK(mode) else "is not a plain file")
     except OSError as error:
         left.out(within or ".", f"could not be read to its end: {error.strerror}")
     finally:

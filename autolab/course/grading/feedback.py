@@ -53,7 +53,7 @@ class Section(NamedTuple):
 
 
 def headings(source: NotebookNode) -> dict[str, str]:
-    """The heading that each cell with a name stands under, in a source notebook; its name where there is none."""
+    """The heading that each cell with a name is under, in a source notebook; its name where there is none."""
     found, above = {}, ""
     for cell in source.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -100,7 +100,7 @@ def page(notebook: NotebookNode, marks: Marks, titles: Mapping[str, str]) -> str
 
 
 def _fold_question(shown: Sequence[tuple[NotebookNode, str]]) -> Iterator[str]:
-    """The cells of an exercise; what stands before the answer, which the student has, is folded once more."""
+    """The cells of an exercise; what is before the answer, which the student has, is folded once more."""
     at = next((i for i, (cell, _) in enumerate(shown) if _name(cell)), 0)
     if at:
         yield f"<details><summary>The question</summary>{chr(10).join(text for _, text in shown[:at])}</details>"

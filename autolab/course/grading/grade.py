@@ -31,7 +31,7 @@ from .submission import LONGEST_CELL
 
 SHOWN = 400_000  # characters of all outputs of one notebook
 CODE = 1_000_000  # characters of all cells of one notebook that are run
-UNPAID = re.compile(r"""check\(\s*(['"])(\w+)\1\s*,\s*([A-Za-z_]\w*)\s*\)""")  # all that stands in the cell of a challenge
+UNPAID = re.compile(r"""check\(\s*(['"])(\w+)\1\s*,\s*([A-Za-z_]\w*)\s*\)""")  # all that is in the cell of a challenge
 CHALLENGES = 20  # of one notebook are judged
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
 # Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.

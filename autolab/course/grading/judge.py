@@ -106,7 +106,7 @@ class Judge:
         return report
 
     def unpaid(self, exercise: str, answer: str) -> Report | None:
-        """The verdict on an answer to a challenge, on numbers that no test with points draws; None if there is nothing of this name."""
+        """The verdict on an answer to a challenge, on numbers that no test with points draws; None if there is no such answer."""
         kind = self.ask("kinds", [answer]).get(answer)
         if kind not in KINDS:
             return None

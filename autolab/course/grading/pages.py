@@ -90,7 +90,7 @@ def titles(root: Path, assignment: str, notebook: str, student: str) -> dict[str
 
 @lru_cache(64)
 def _titles(path: Path, changed: int) -> dict[str, str]:
-    with contextlib.suppress(Exception):  # what is no notebook has no headings
+    with contextlib.suppress(Exception):  # what is not a notebook has no headings
         return feedback.headings(_read(path))
     return {}
 

@@ -191,4 +191,4 @@ def too_long() -> Broken:
 def _broken(error: Exception) -> Broken:
     if isinstance(error, TimeoutError):
         return too_long()
-    return Broken("the process ended" if isinstance(error, OSError) else "it sent what is no answer")
+    return Broken("the process ended" if isinstance(error, OSError) else "it sent what is not an answer")

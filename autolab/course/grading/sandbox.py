@@ -291,7 +291,7 @@ class Reply(NamedTuple):
         try:
             answer = protocol.read(self.head, self.body)
             if not isinstance(answer, dict) or ("ok" in answer) == ("error" in answer):
-                raise protocol.Broken("it sent what is no answer")
+                raise protocol.Broken("it sent what is not an answer")
         except protocol.Broken:
             self.session.broken = True
             raise

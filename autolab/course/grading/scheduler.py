@@ -82,7 +82,7 @@ class Course:
     def __init__(self, root: Path):
         self.root = Path(root).resolve()
         if not (self.root / "source").is_dir():
-            raise LookupError(f"{self.root} is no course: it has no folder source/. Start one with `autolab course new DIR`")
+            raise LookupError(f"{self.root} is not a course: it has no folder source/. Start one with `autolab course new DIR`")
 
     @property
     def database(self) -> Path:
@@ -96,14 +96,14 @@ class Course:
         return sorted(name for name in found if name.isprintable())  # nbgrader's database holds no other names
 
     def unprintable_folders(self, assignment: str) -> list[str]:
-        """Folders whose names no gradebook can hold: a line break, bytes that are no text."""
+        """Folders whose names no gradebook can hold: a line break, bytes that are not text."""
         folder = self.root / "submitted"
         return [ascii(p.name) for p in folder.iterdir() if not p.name.isprintable()] if folder.is_dir() else []
 
     def timestamp(self, student: str, assignment: str) -> str | None:
         """When it was handed in, from nbgrader's timestamp.txt."""
         text, _ = submission.read_text(self.root / "submitted" / student / assignment / "timestamp.txt")
-        with contextlib.suppress(Exception):  # what is no date counts as none, and does not stop the class
+        with contextlib.suppress(Exception):  # what is not a date counts as none, and does not stop the class
             utils.parse_utc(when := (text or "").strip()[:100])
             return when or None
         return None

@@ -48,12 +48,12 @@ class SelftestReport:
 def selftest(path: Path, mode: str | None = None) -> SelftestReport:
     """Grade a source notebook's solution, its blank release and the wrong answers kept for it, and judge mutants of its exercises.
 
-    Raises ValueError if the file is no notebook.
+    Raises ValueError if the file is not a notebook.
     """
     try:
         source = nbformat.read(path, as_version=4)
     except Exception as error:
-        raise ValueError(f"{path} is no notebook: {error}") from None
+        raise ValueError(f"{path} is not a notebook: {error}") from None
     if wrong_markers := marker_problems(source):
         return SelftestReport(str(path), problems=[f"{path}, {said}" for said in wrong_markers])
     report = SelftestReport(str(path), sum(c.points for c in form_of_source(source) if c.grade))

@@ -67,7 +67,7 @@ class Stage:
 
     def drop(self) -> None:
         """End it: nothing is left of the folder."""
-        (self.folder / "seed.json").unlink()  # first: what a kill leaves of the rest is no regrade
+        (self.folder / "seed.json").unlink()  # first: what a kill leaves of the rest is not a regrade
         shutil.rmtree(self.folder)
         with contextlib.suppress(OSError):  # another assignment is graded again too
             self.folder.parent.rmdir()

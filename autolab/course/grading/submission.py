@@ -85,7 +85,7 @@ def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
     if data is None:
         cells, ended = _whole_cells(text)
         data = {"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}
-        problem = f"holds more than {MOST} values" if values > MOST else "is no valid JSON" if text.strip() else "is empty"
+        problem = f"holds more than {MOST} values" if values > MOST else "is not valid JSON" if text.strip() else "is empty"
         if not ended:
             notes.append(f"{name} {problem}; {len(cells)} cells could be read")
     if isinstance(data, dict) and "worksheets" in data:
@@ -247,7 +247,7 @@ def _one_of_each(notebook: NotebookNode, known: dict[str, FormCell], notes: list
 
 
 def _in_order(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
-    """Cells that were moved go back to their place, each with the ordinary cells that stand below it."""
+    """Cells that were moved go back to their place, each with the ordinary cells that are below it."""
     order = {c.name: i for i, c in enumerate(form)}
     names = [n for c in notebook.cells if (n := _name(c))]
     if names == sorted(names, key=order.__getitem__):
@@ -325,11 +325,11 @@ def read_text(path: str | Path) -> tuple[str | None, list[str]]:
     except FileNotFoundError:
         return None, [f"{name} was not handed in"]
     except OSError:
-        return None, [f"{name} is no ordinary file (a link is not followed)"]
+        return None, [f"{name} is not an ordinary file (a link is not followed)"]
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode):
         os.close(descriptor)
-        return None, [f"{name} is no ordinary file"]
+        return None, [f"{name} is not an ordinary file"]
     with os.fdopen(descriptor, "rb") as file:
         if facts.st_size > LONGEST:
             return None, [f"{name} has {facts.st_size} bytes; more than {LONGEST} are not read"]

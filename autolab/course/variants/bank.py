@@ -22,7 +22,7 @@ from autolab.check.run import exercises
 from autolab.check.run.specs import load_rows, spec_for
 from autolab.course.own_spec import LEFT_OUT
 
-# What the formulas of an entry and the options of its spec may use; the same lines stand in the checks that are written from it.
+# What the formulas of an entry and the options of its spec may use; the same lines are in the checks that are written from it.
 HEAD = "import numpy as np\n\nfrom autolab.check import {names}\nfrom autolab.engine.op import Op"
 TOOLS = {name for name, value in vars(exercises).items() if callable(value) and value.__module__ == exercises.__name__} | {"draw", "erf"}
 
@@ -57,7 +57,7 @@ class Variant:
 
     @property
     def checked(self) -> str:
-        """The name that stands in its check."""
+        """The name that is in its check."""
         return self.known or self.name
 
     @property
@@ -67,7 +67,7 @@ class Variant:
 
     @cached_property
     def spec(self) -> Spec:
-        """What is judged when it is graded. Raises ValueError if the formulas are no formulas."""
+        """What is judged when it is graded. Raises ValueError if the formulas are not formulas."""
         if self.known:
             load_rows()
             return spec_for(self.known)
@@ -75,7 +75,7 @@ class Variant:
 
     @cached_property
     def shown_spec(self) -> Spec:
-        """The same as it stands in the student's notebook: without the rules, unless the statement says what the rule is."""
+        """The same as it is in the student's notebook: without the rules, unless the statement says what the rule is."""
         return self.spec if self.known or self.pretends else self._run(self.definition(hidden=False))
 
     def _run(self, source: str) -> Spec:
@@ -85,7 +85,7 @@ class Variant:
         try:
             exec(compile(source, file, "exec"), names)
         except Exception as error:
-            raise ValueError(f"variant {self.name!r} is no exercise: {type(error).__name__}: {error}") from None
+            raise ValueError(f"variant {self.name!r} is not an exercise: {type(error).__name__}: {error}") from None
         return names["SPEC"]
 
     def definition(self, *, hidden: bool) -> str:
@@ -121,7 +121,7 @@ class Slot:
 
     answer: str
     pool: str = ""
-    prelude: str = ""  # what stands before the class in the answer: a helper that later exercises use
+    prelude: str = ""  # what is before the class in the answer: a helper that later exercises use
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def make_variant(course: Path, problem_set: str, year: str, assignment: str = ""
     """Draw the exercises of a problem set and write them as an assignment, `SET-YEAR` if it has no other name.
 
     With `students` each has a draw of their own: a release in variants/ASSIGNMENT/release/STUDENT, and beside it the source that
-    they are graded by. Who has one keeps it; later calls add those who are new.
+    they are graded by. A student who has one keeps it; later calls add new students.
 
     Raises LookupError for a set without a bank, FileExistsError if the class has the assignment already, ValueError for a name or
     a bank that cannot be.

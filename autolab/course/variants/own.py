@@ -45,7 +45,7 @@ def own_form(root: Path, assignment: str, student: str, notebook: str, form: Seq
 
 
 def foreign_answers(root: Path, assignment: str, student: str, text: str | None) -> list[str]:
-    """What is said of answers to the exercises of other students: their check stands in the notebook, or what they define."""
+    """What is said of answers to the exercises of other students: their check is in the notebook, or what they define."""
     drawn = _recorded(record(root, assignment))
     if student not in drawn or not text:
         return []

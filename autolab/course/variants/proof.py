@@ -106,7 +106,7 @@ def shown(variant: Variant) -> list[str]:
 
 
 def notebook_problems(variant: Variant, bank: Bank, place: Place) -> list[str]:
-    """The solution has all points, the blank none, and the release holds nothing of the solution."""
+    """The solution has all points, the blank none, and the release contains no part of the solution."""
     source, problems = exercise_notebook(variant, bank, place), []
     for what, answers, right in (("solution", {}, True), ("blank answer", blank(source), False)):
         for cell, value in solve(source, answers).items():

@@ -151,7 +151,7 @@ def seen_by_taps(x: Any, kernel: Any, size: Any, stride: Any, dilation: Any) -> 
 
 
 def channel_beside(w: Any, x: Any) -> Any:
-    """A number for each channel, to stand beside (C, *S, N)."""
+    """A number for each channel, to go beside (C, *S, N)."""
     return w.reshape(-1, *(1,) * (x.ndim - 1))
 
 

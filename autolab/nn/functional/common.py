@@ -62,7 +62,7 @@ def several(value: Any, n: int, name: str = "", function: str = "") -> tuple[Any
 
 
 def same_dtype(function: str, **tensors: Any) -> None:
-    """Raise RuntimeError unless all tensors given have one dtype, TypeError if one is no tensor."""
+    """Raise RuntimeError unless all tensors given have one dtype, TypeError if one is not a tensor."""
     (first, x), *others = [(name, require_tensor(t, function, name)) for name, t in tensors.items() if t is not None]
     for name, t in others:
         if t.payload.dtype != x.payload.dtype and not evened_out(function, *(u for u in tensors.values() if u is not None)):

@@ -177,7 +177,7 @@ def _largest(vectors: Any, starts: Any, stops: Any, counted: Any) -> Any:
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Integers as rows with a single 1: (...) -> (..., num_classes).
 
-    num_classes: -1 for the largest integer and 1 more. Raises RuntimeError for negative integers, or one that is no class.
+    num_classes: -1 for the largest integer and 1 more. Raises RuntimeError for negative integers, or one that is not a class.
 
     >>> one_hot(tensor([2, 0]), 4)
     tensor([[0, 0, 1, 0],

@@ -24,7 +24,7 @@ from autolab.torch_api.shape import broadcast_tensors, movedim
 
 
 def _alike(input: Tensor, target: Tensor) -> tuple[Any, ...]:
-    """Both in one shape; a warning if they were not. Raises TypeError for what is no tensor."""
+    """Both in one shape; a warning if they were not. Raises TypeError for what is not a tensor."""
     if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
         function = sys._getframe(1).f_code.co_name
         require_tensor(input, function)
@@ -448,7 +448,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
-    # The bound is no function of the variance: all of the gradient goes through.
+    # The bound is not a function of the variance: all of the gradient goes through.
     low = pointwise.clamp(var.detach(), min=eps)
     var = var + (low - var.detach())
     difference = input - target

@@ -42,7 +42,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def _unit(x: Any, dim: int, eps: float) -> Any:
-    """The vectors along dim divided by their lengths; the bound on these is no function of them."""
+    """The vectors along dim divided by their lengths; the bound on these is not a function of them."""
     size = reduce.norm(x, 2, dim, keepdim=True)
     bounded = pointwise.clamp(size.detach(), min=eps)
     return x / (size + (bounded - size.detach()))

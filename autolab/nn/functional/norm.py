@@ -102,7 +102,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
 
 def _channels(t: Any, ndim: int) -> Any:
-    """A number for each channel, to stand beside (N, C, ...)."""
+    """A number for each channel, to go beside (N, C, ...)."""
     return t if t is None else t.reshape(-1, *(1,) * (ndim - 2))
 
 

@@ -182,7 +182,7 @@ class ModuleList(Numbered):
 
 
 def pairs_of(container: Any, given: Any) -> list[tuple[Any, Any]]:
-    """The items of a mapping, or the pairs themselves. Raises TypeError for anything else, ValueError for what is no pair."""
+    """The items of a mapping, or the pairs themselves. Raises TypeError for anything else, ValueError for what is not a pair."""
     name = f"{type(container).__name__}.update"
     if not isinstance(given, Iterable):
         raise TypeError(f"{name} should be called with an iterable of key/value pairs, but got {type(given).__name__}")
@@ -277,7 +277,7 @@ class _Holder(Module):
 
 
 class ParameterList(_Holder):
-    """A list of parameters that a module finds. Tensors become parameters; anything else may stand in it, too.
+    """A list of parameters that a module finds. Tensors become parameters; anything else may be in it, too.
 
     >>> levels = nn.ParameterList([zeros(2), zeros(3)])
     >>> [p.shape for p in levels.parameters()]
@@ -333,7 +333,7 @@ class ParameterList(_Holder):
 
 
 class ParameterDict(_Holder):
-    """A dict of parameters that a module finds. Tensors become parameters; anything else may stand in it, too.
+    """A dict of parameters that a module finds. Tensors become parameters; anything else may be in it, too.
 
     >>> sides = nn.ParameterDict({"left": zeros(2), "right": zeros(3)})
     >>> sides["left"].requires_grad, [name for name, _ in sides.named_parameters()]

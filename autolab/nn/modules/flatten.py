@@ -31,7 +31,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits a dim into several, of which one size may be -1. Raises TypeError for sizes that are no tuple of integers.
+    """Splits a dim into several, of which one size may be -1. Raises TypeError for sizes that are not a tuple of integers.
 
     Shapes: (..., n, ...) -> (..., *unflattened_size, ...), of which the product is n.
 

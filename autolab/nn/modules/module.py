@@ -120,7 +120,7 @@ class Module(Hooks, Tree, State):
             object.__delattr__(self, name)
 
     def _forget(self, name: str, but: Any = None) -> None:
-        """A name stands in one place only; what is replaced there keeps its position."""
+        """A name is in one place only; what is replaced there keeps its position."""
         for place in (self.__dict__, self._parameters, self._buffers, self._modules):
             if place is not but:
                 place.pop(name, None)
@@ -305,7 +305,7 @@ class Module(Hooks, Tree, State):
 
 
 def affine(module: Module) -> tuple[Any, Any]:
-    """`module.weight, module.bias`, without the time that Python takes to find that they are no ordinary attributes."""
+    """`module.weight, module.bias`, without the time that Python takes to find that they are not ordinary attributes."""
     own = module.__dict__["_parameters"]
     try:
         return own["weight"], own["bias"]

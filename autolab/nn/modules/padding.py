@@ -147,7 +147,7 @@ class ZeroPad3d(ConstantPad3d):
 
 
 class CircularPad1d(_CircularPadNd):
-    """What stands at the other end, around (N, C, L) or (C, L).
+    """What is at the other end, around (N, C, L) or (C, L).
 
     >>> CircularPad1d((2, 1))(tensor([[1., 2., 3.]]))
     tensor([[2., 3., 1., 2., 3., 1.]])
@@ -157,7 +157,7 @@ class CircularPad1d(_CircularPadNd):
 
 
 class CircularPad2d(_CircularPadNd):
-    """What stands at the other end, around (N, C, H, W) or (C, H, W).
+    """What is at the other end, around (N, C, H, W) or (C, H, W).
 
     >>> CircularPad2d(1)(tensor([[[1., 2.], [3., 4.]]]))
     tensor([[[4., 3., 4., 3.],
@@ -170,7 +170,7 @@ class CircularPad2d(_CircularPadNd):
 
 
 class CircularPad3d(_CircularPadNd):
-    """What stands at the other end, around (N, C, D, H, W) or (C, D, H, W).
+    """What is at the other end, around (N, C, D, H, W) or (C, D, H, W).
 
     >>> CircularPad3d(1)(ones(1, 2, 3, 4)).shape
     torch.Size([1, 4, 5, 6])

@@ -28,7 +28,7 @@ class _Packed(NamedTuple):
 class PackedSequence(_Packed):
     """Sequences sorted by falling length, their first entries one after another, then their second entries, and so on.
 
-    data: (all entries, *). batch_sizes: how many sequences reach step t, int64 of shape (steps,). sorted_indices: where each stood
+    data: (all entries, *). batch_sizes: how many sequences reach step t, int64 of shape (steps,). sorted_indices: where each was
     before sorting, unsorted_indices: the way back; both None if they came sorted. Made by `pack_padded_sequence`.
 
     >>> packed = pack_sequence([tensor([1, 2, 3]), tensor([4, 5])])

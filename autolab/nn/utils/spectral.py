@@ -54,7 +54,7 @@ class SpectralNorm:
 
 
 def default_dim(module: Any) -> int:
-    """Where the outputs of a layer stand in its weight."""
+    """Where the outputs of a layer are in its weight."""
     return 1 if getattr(module, "transposed", False) else 0
 
 

@@ -176,5 +176,5 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def kept(function: Any) -> dict[str, Any] | None:
-    """What a saved state keeps of a function: the attributes of an object that is called, nothing of a plain function."""
+    """What a saved state keeps of a function: the attributes of an object that is called, None for a plain function."""
     return dict(vars(function)) if hasattr(function, "__dict__") and not hasattr(function, "__code__") else None

@@ -31,8 +31,8 @@ const middle = (el) => {
   return [left + width / 2, top + height / 2];
 };
 
-// Shows parts in a picture: each stands in a <g> of its own, and only those that are new are read. A part that begins with a key
-// keeps its <g> wherever it stands in the list.
+// Shows parts in a picture: each is in a <g> of its own, and only those that are new are read. A part that begins with a key
+// keeps its <g> wherever it is in the list.
 function fill(svg, list, parts) {
   const old = svg.slots || new Map(), slots = new Map();
   let free = 0, at = svg.firstElementChild;
