@@ -15,25 +15,25 @@ gradient = prediction(
 )
 
 net = prediction(
-    "64 numbers in, 32 in between, 10 scores out; a layer from n to m has n·m weights and m biases. How many knobs are there?",
+    "64 numbers in, 32 in between, 10 scores out; a layer from n to m has n·m weights and m biases. How many parameters are there?",
     2410,
     why="64 · 32 + 32 = 2080, and 32 · 10 + 10 = 330.",
     wrong={
         2368: "These are the weights. Each layer also has its biases, 32 and 10.",
         2080: "That is the first layer.",
-        20480: "The two layers stand one after the other: their numbers add.",
+        20480: "The layers follow each other: their numbers add.",
     },
 )
 
 guess = prediction(
-    "A network that knows nothing gives each of the ten digits the probability 1/10. What is its loss, -ln p, about?",
+    "A network that knows nothing gives all ten digits about the same score. What is its loss, -ln p, about?",
     2.3,
     tolerance=0.03,
-    why="-ln(1/10) = ln 10 = 2.303. The first loss of a network should be near it; if it is not, something is wrong before training has begun.",
+    why="Equal scores make equal probabilities, 1/10 each: -ln(1/10) = ln 10 = 2.303. The first loss of a network should be near it; if it is not, something is wrong before training has begun.",
     wrong={
-        0.1: "That is p. The loss is -ln p.",
+        0.1: "That is the probability p of each digit. The loss is -ln p.",
         1: "That is the logarithm to base 10. Here it is the natural one.",
-        0: "That would be certain and right.",
+        0: "That would be a network that is certain, and right.",
         -2.3: "ln(1/10) is negative; the minus sign in front of it makes the loss positive.",
     },
 )
@@ -55,7 +55,7 @@ quiz = (
         {
             "Turn `w` down": "The loss changes by about 6 times the change of `w`; a negative change of `w` makes it fall. That is why the training step has a minus sign.",
             "Turn `w` up": "The gradient is positive, so the loss grows when `w` grows.",
-            "It cannot be known without computing the loss again": "To know it without trying is the whole use of a gradient. For a large step you should look again, though: 6 is the slope here, not everywhere.",
+            "It cannot be known without computing the loss again": "Telling without trying is what a gradient is for. After a large step you should look again, though: 6 is the slope here, not everywhere.",
         },
         "Turn `w` down",
     ),

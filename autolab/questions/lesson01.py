@@ -11,7 +11,7 @@ nudge = prediction(
 )
 
 paths = prediction(
-    "We follow every path back from y = a · x, with a = x · x and x = 2. What will stand in the `.grad` of a?",
+    "We follow every path back from y = a · x, with a = x · x and x = 2. What will be in the `.grad` of a?",
     2,
     why="One path leads to a, and the product sends it the other factor, x = 2.",
     wrong={
@@ -24,7 +24,7 @@ paths = prediction(
 product = prediction(
     "The derivative of (x + 1)(x - 1) at x = 3",
     6,
-    why="The left bracket receives 2, the right one 4, and both hand it on to x.",
+    why="The left bracket receives 2, the right one 4, and both pass it on to x.",
     wrong={
         8: "2 · 4: that is the value. Gradients from two paths add.",
         2: "That is one of two paths, through the left bracket.",
@@ -46,10 +46,10 @@ kink = prediction(
 slow = prediction(
     "Sixteen times `y = y + y`. How many paths lead from y to x?",
     65536,
-    why="Each addition doubles the number of ways: 2 to the power of 16.",
+    why="Each addition doubles the number of paths: 2 to the power of 16.",
     wrong={
-        32: "2 · 16. Each addition has two ways to the one below, and that one again two: they multiply.",
-        16: "That is the number of additions. Each has two ways on.",
+        32: "2 · 16. Each addition has two paths to the one below, and that one again has two: they multiply.",
+        16: "That is the number of additions. Each has two paths on.",
         17: "That is the number of values. The paths between them are many more.",
     },
 )
@@ -117,10 +117,10 @@ quiz = (
         "A small multiple of it",
     ),
     choice(
-        "Between the forward run and `backward` somebody writes `x.number = 100`. What happens to our engine?",
+        "Between the forward run and `backward` you write `x.number = 100`. What happens to our engine?",
         {
             "Nothing: the rule has its own copy of the number": "The `lambda` holds on to the object `x`, and looks at `x.number` when it runs.",
-            "An error": "No, and that is the bad part: nobody notices. autolab and PyTorch count such writes and refuse; lesson 08 shows how.",
+            "An error": "No, and that is the trouble: nothing notices. autolab and PyTorch count such writes and refuse; lesson 08 shows how.",
             "The rule uses the 100, and the gradient is silently wrong": "Try it. A rule that needs `x` needs it as it was when the operation ran.",
         },
         "The rule uses the 100, and the gradient is silently wrong",
@@ -131,9 +131,9 @@ quiz = (
         why="5 - 1 = 4 through the left bracket, 5 + 1 = 6 through the right one.",
         wrong={
             24: "4 · 6: the two are gradients from two paths, and those add. (24 is the value.)",
-            1: "That is what a bracket hands on of what it receives. Each receives the other bracket.",
-            4: "That comes through the left bracket. x stands in the right one, too.",
-            6: "That comes through the right bracket. x stands in the left one, too.",
+            1: "Each bracket passes on what it receives, unchanged. But it receives the value of the other bracket.",
+            4: "That comes through the left bracket. x is in the right one, too.",
+            6: "That comes through the right bracket. x is in the left one, too.",
         },
     ),
 )

@@ -6,17 +6,17 @@ leaf = prediction(
     "We never said that `y` requires a gradient. What is `y.requires_grad`?",
     "True",
     {
-        "True": "One input that requires a gradient is enough: to get from y back to a, y has to be on the record.",
+        "True": "One input that requires a gradient is enough: to get from y back to a, y has to be recorded.",
         "False": "The flag is inherited. If y did not carry it, the walk back from y would end before it began.",
     },
 )
 
 edges = prediction(
-    "Behind the power stands the product `a * b`, with two inputs. What will the edge of `b`, which requires no gradient, lead to?",
+    "The edge of the power leads to the product `a * b`, with two inputs. Where does the product's edge for `b`, which requires no gradient, lead?",
     "to None",
     {
-        "to None": "Every input has its place in the list, so that the rule's answers can be matched with it, but nothing has to be sent to b.",
-        "to an AccumulateGrad, like that of a": "An AccumulateGrad fills .grad of its leaf, and nobody asked for the gradient of b.",
+        "to None": "Every input has its place in the list, to match it with the rule's answers, but nothing has to be sent to b.",
+        "to an AccumulateGrad, like that of a": "An AccumulateGrad fills the .grad of its leaf, and b requires no gradient.",
         "there is no edge for b at all": "Nearly. The place is kept, so that the second answer of a rule always belongs to the second input.",
     },
 )
@@ -26,9 +26,9 @@ lines = prediction(
     4,
     why="One power, one product, and one accumulator for each of the two leaves.",
     wrong={
-        3: "Both leaves ask for a gradient now, so each has an accumulator: two of those, under two operations.",
+        3: "Both leaves require a gradient now, so each has an accumulator: two of those, under two operations.",
         2: "Two operations, yes. But the edges go on to the accumulators of the leaves.",
-        5: "The exponent 2 is no tensor; it is kept as a setting in the node of the power.",
+        5: "The exponent 2 is not a tensor; it is kept as a setting in the node of the power.",
     },
 )
 
@@ -38,7 +38,7 @@ shared = prediction(
     why="1 + 2 + 4 sums, and eight times the product with its two leaves: 7 + 24.",
     wrong={
         6: "That is the number of nodes: three sums, a product, two accumulators. But show comes to the shared ones again and again.",
-        7: "These are the sums. Below each of the eight paths stand the product and two leaves.",
+        7: "These are the sums. At the end of each of the eight paths are the product and two leaves.",
         15: "The product has two lines of its own below it, one for each leaf.",
         63: "There are three sums, not four.",
     },
@@ -47,12 +47,25 @@ shared = prediction(
 dynamic = prediction(
     "f(x) is x² where x > 0, and 3x elsewhere. What is the derivative at x = -2, as backward computes it?",
     3,
-    why="At -2 the second branch ran. The first left no trace, so nothing is there to be differentiated but 3x.",
+    why="At -2 the second branch ran. The first left no trace, so 3x is all there is to differentiate.",
     wrong={
         -4: "That is the derivative of x², the branch that did not run at -2.",
         -1: "The two branches are not added. Only one of them ran.",
         -6: "That is the value of 3x at -2. Its derivative is the factor of x.",
-        0: "The test x > 0 is no operation with a gradient. The branch behind it ran, and 3x has a derivative.",
+        0: "The test x > 0 has no gradient. But the branch behind it ran, and 3x has a derivative.",
+    },
+)
+
+unrolled = prediction(
+    "h = tanh(w · h + x) runs three times, from a plain h = 0; only w requires a gradient. How many nodes does the graph have, accumulators included?",
+    10,
+    why="Each run leaves a product, a sum and a tanh: nine nodes, and one accumulator for w, which all three products share.",
+    wrong={
+        4: "That is the graph of one run. Each run leaves its own product, sum and tanh.",
+        9: "These are the operations. w has an accumulator.",
+        12: "w is one leaf with one accumulator, however often it is used.",
+        3: "That is one operation a run. The product, the sum and the tanh have a node each.",
+        13: "The numbers x and the first h require no gradient, so they have no node.",
     },
 )
 
@@ -74,7 +87,7 @@ retain = prediction(
     "None",
     {
         "12": "That is what passed through. But .grad is filled at leaves only, or every layer of a network would keep a second copy of its size.",
-        "None": "s is no leaf. Its gradient was needed on the way, and was not kept.",
+        "None": "s is not a leaf. Its gradient was needed on the way, and was not kept.",
         "0": "None and 0 are different statements: nothing was stored, against the derivative is zero.",
     },
 )
@@ -86,7 +99,7 @@ quiz = (
         {
             "torch.ones(3)": "It is a leaf: no recorded operation made it.",
             "torch.ones(3, requires_grad=True)": "It is a leaf, and one that collects gradients.",
-            "torch.ones(3, requires_grad=True) * 2": "A recorded multiplication made it, so it has a grad_fn and is no leaf.",
+            "torch.ones(3, requires_grad=True) * 2": "A recorded multiplication made it, so it has a grad_fn and is not a leaf.",
             "torch.ones(3) * 2": "A surprise: nothing was recorded, because no input asked for it. Without a grad_fn it is a leaf.",
         },
         "torch.ones(3, requires_grad=True) * 2",
@@ -95,9 +108,9 @@ quiz = (
         "x and w are leaves, only w requires a gradient; y = x * w + 1. Which hold?",
         {
             "y.requires_grad is True": "One input that requires a gradient is enough.",
-            "x.grad is filled by y.backward()": "Nobody asked for the gradient of x, so its edge is None.",
+            "x.grad is filled by y.backward()": "x requires no gradient, so its edge is None.",
             "the first edge of the product is None": "It is the place of x, and nothing is sent there.",
-            "the 1 has a node of its own": "A plain number is no tensor with a flag; it has no node.",
+            "the 1 has a node of its own": "A plain number is not a tensor with a flag; it has no node.",
         },
         ["y.requires_grad is True", "the first edge of the product is None"],
     ),
@@ -127,13 +140,13 @@ quiz = (
             "an operation computes it and leaves a node",
             "other nodes keep it, because their rules ask for it",
             "backward sends a gradient to its node",
-            "its node lets go of what it kept",
+            "its node frees what it kept",
         ],
         why="Made, kept, used, freed: memory rises in the forward run and falls in the backward run.",
         early={
             "other nodes keep it, because their rules ask for it": "It does not exist yet. An operation has to compute it first.",
             "backward sends a gradient to its node": "The walk back begins when the forward run is over, and the values are kept during the forward run.",
-            "its node lets go of what it kept": "The rule still needs it. It is free to go once the gradient has arrived and the rule has run.",
+            "its node frees what it kept": "The rule still needs it. It is free to go once the gradient has arrived and the rule has run.",
         },
     ),
 )

@@ -3,12 +3,12 @@
 from autolab.widgets.questions import choice, number, order, prediction, several
 
 growth = prediction(
-    "x = 1 grows by 0.001. By how much does y = (3x + 2)² grow, about?",
+    "x grows from 1 to 1.001. By how much does y = (3x + 2)² grow, about?",
     0.03,
     tolerance=0.001,
     why="u grows by 0.003, and y by 2u = 10 times that: 30 times the change of x.",
     wrong={
-        0.003: "That is the growth of u. The square stretches it once more, by 2u = 10.",
+        0.003: "That is the growth of u. The square scales it once more, by 2u = 10.",
         0.01: "That is the factor 2u = 10 alone. But u has already grown three times as much as x.",
         0.013: "10 + 3. The second factor acts on what the first has made, so they multiply.",
     },
@@ -26,7 +26,7 @@ dead = prediction(
 )
 
 dead_deep = prediction(
-    "A gradient passes ten sigmoids, each at its steepest place with slope 1/4. About what is left of a gradient of 1?",
+    "A gradient of 1 passes through ten sigmoids, each at its steepest point, with slope 1/4. About how much of it is left?",
     9.5e-7,
     tolerance=1e-7,
     why="(1/4)¹⁰ is about one millionth. This is the vanishing gradient of deep networks.",
@@ -34,19 +34,19 @@ dead_deep = prediction(
         2.5: "Ten times a quarter. Factors along a path multiply; they do not add.",
         0.025: "A quarter divided by ten. Each sigmoid takes a quarter of what is left.",
         0.25: "That is what the first of them leaves.",
-        1: "Each sigmoid lets only a quarter through, at the best of places.",
+        1: "Each sigmoid lets only a quarter through, and that at its steepest point.",
         0.1: "A tenth would be one factor. There are ten factors, each of them 1/4.",
     },
 )
 
 price = prediction(
-    "A network has 1,000,000 parameters and one loss. How many passes does forward mode need for the gradient, for one of reverse mode?",
+    "A network has 1,000,000 parameters and one loss. Reverse mode needs one pass for the gradient. How many does forward mode need?",
     1000000,
     why="A forward pass answers for one input. The gradient has a million entries, each for another input.",
     wrong={
         1: "One pass follows one input. It says how the loss grows if that one parameter grows.",
         2: "Twice as much would be welcome. But each parameter needs its own pass.",
-        2000000: "Central differences take two runs for each parameter. A pass of forward mode is exact: one for each.",
+        2000000: "Central differences take two runs for each parameter. Forward mode is exact with one pass for each.",
         1000: "That is the square root. Each of the 1,000,000 entries needs a pass of its own.",
     },
 )
@@ -122,7 +122,7 @@ quiz = (
     choice(
         "Numerical differentiation is used in this course to ...",
         {
-            "check rules": "It knows nothing about rules, so it is an independent witness, good to about 8 digits.",
+            "check rules": "It knows nothing about rules, so it is an independent witness, good to 8 or 10 digits.",
             "train small networks": "It would take one run more for every parameter, in each step.",
             "find derivatives at kinks": "At a kink the difference quotient depends on the side; it is no help there.",
         },

@@ -6,9 +6,9 @@ factor = prediction(
     "The graph is for the gradient of x. Which factor of 3 · x does the multiplication keep for it?",
     "3",
     {
-        "3": "The gradient of x is g times the other factor. Nobody asked for the gradient of 3, so x itself is not needed.",
-        "x = 2": "x would be needed for the gradient of 3, which nobody asked for.",
-        "both": "Each factor serves the gradient of the other one, and only x asks for a gradient.",
+        "3": "The gradient of x is g times the other factor. The 3 requires no gradient, so x itself is not needed.",
+        "x = 2": "x would be needed for the gradient of 3, which requires none.",
+        "both": "Each factor serves the gradient of the other one, and only x requires a gradient.",
     },
 )
 
@@ -31,7 +31,7 @@ loop = prediction(
     wrong={
         84: "The walk before, of trace.record, did not touch x.grad; only this one did.",
         0: "The last node to fire was the accumulator, and it stores what it receives.",
-        1: "That is the seed, with which the walk begins. At x arrives what the rules made of it.",
+        1: "That is the seed, with which the walk begins. What arrives at x is what the rules made of it.",
     },
 )
 
@@ -40,7 +40,7 @@ again = prediction(
     "an error",
     {
         "42 is added to x.grad": "It would be, if the power still had its 7. retain_graph=True keeps it.",
-        "an error": "The power has let go of the 7 that its rule needs.",
+        "an error": "The power has freed the 7 that its rule needs.",
         "nothing": "The nodes are still there, so the walk begins; then a rule asks for what is gone.",
     },
 )
@@ -77,12 +77,12 @@ weighted = prediction(
 )
 
 entries = prediction(
-    "y = x · x for a million numbers. How many entries has its Jacobian?",
+    "y = x · x for a million numbers. How many entries does its Jacobian have?",
     1e12,
     tolerance=1e-6,
     why="One for each pair of a result and an input. With 4 bytes each that is 4 terabytes.",
     wrong={
-        1e6: "So many are not zero: those on the diagonal. But a matrix of shape (n, n) has n² entries.",
+        1e6: "That many are not zero: those on the diagonal. But a matrix of shape (n, n) has n² entries.",
         2e6: "That is 2n. A matrix of shape (n, n) has n² entries.",
         4e12: "These are its bytes. It has a quarter as many entries.",
     },
@@ -110,7 +110,7 @@ shapes = prediction(
 )
 
 column_sum = prediction(
-    "What is the first row of the gradient of W: each of its three entries is ...?",
+    "The three entries of the first row of the gradient of W are equal. What are they?",
     4,
     why="The sum of the first column of X, 1 + 0 + 1 + 2.",
     wrong={
@@ -125,9 +125,9 @@ stretched = prediction(
     3,
     why="Each entry was used in three columns, and 1 comes back from each.",
     wrong={
-        4: "That is so for shape (3,), which is used in four rows.",
-        12: "That is so for a single number, used everywhere.",
-        1: "That is so for shape (4, 3). Here each entry was used three times.",
+        4: "That is right for shape (3,), which is used in four rows.",
+        12: "That is right for a single number, used everywhere.",
+        1: "That is right for shape (4, 3). Here each entry was used three times.",
     },
 )
 
@@ -186,7 +186,7 @@ quiz = (
     choice(
         "`y` has shape (3,) and `y.backward(gradient=v)` is called. What is `v`?",
         {
-            "A guess of the gradient of `y`, to begin the search": "Nothing is searched for. The walk is exact.",
+            "A guess at the gradient of `y`, to start the search": "There is no search. The walk is exact.",
             "The step size": "The step size belongs to the optimizer and is not known to `backward`. (Doubling `v` does double the gradient, though.)",
             "One weight for each entry of `y`: the result is the gradient of `(v * y).sum()`": "In other words the gradient of y, with which the vector-Jacobian products begin.",
         },

@@ -43,8 +43,8 @@ bug = prediction(
     {
         "fall, but more slowly": "The sum of many gradients is large, so the first steps are faster. The trouble is that it cannot stop at the bottom.",
         "stay where it is": "Each step moves by the sum of all gradients, which is seldom zero.",
-        "swing up and down": "Old gradients keep pushing past the bottom of the bowl until new ones, from the other side, have made up for them. Then the same the other way.",
-        "raise an error": "Nothing is wrong for the engine: adding is what it was told to do.",
+        "swing up and down": "Old gradients keep pushing past the bottom of the bowl until the new ones, from the other side, outweigh them. Then the same the other way.",
+        "raise an error": "Adding is what the engine is for. To it nothing is wrong.",
     },
 )
 
@@ -54,7 +54,7 @@ where = prediction(
     {
         "zero, backward, step": "This is the usual order: old gradients go before the new ones come.",
         "backward, step, zero": "The step has used the gradient already when it is cleared; the next backward begins with none.",
-        "backward, zero, step": "The gradient is thrown away before anybody has used it.",
+        "backward, zero, step": "The gradient is thrown away before it is used.",
     },
 )
 
@@ -101,11 +101,11 @@ quiz = (
         "a tensor used twice influences the result in two ways, and the influences add",
     ),
     order(
-        "Put one training step in order.",
+        "Put one step of `train` above in order, as it is with zero=True.",
         ["zero the gradients", "run forward and compute the loss", "walk backward", "let the optimizer step"],
-        why="Zeroing could also stand right before backward, or after the step, but never between backward and step.",
+        why="Zeroing could also come right before backward, or after the step, but never between backward and step.",
         early={
-            "run forward and compute the loss": "That would train as well. But first the old gradients go, so that nobody forgets them.",
+            "run forward and compute the loss": "That would train as well. But `train` clears the old gradients first.",
             "walk backward": "There is nothing to walk over before a loss has been computed; and old gradients would be added to the new ones.",
             "let the optimizer step": "A step uses the gradients of this batch, and backward has not filled them yet.",
         },
@@ -136,7 +136,7 @@ quiz = (
         {
             "the last gradient": "zero_grad() lets x.grad forget its tensor, and the next pass makes a new one. g still names the old one.",
             "the gradient of the step in which it was taken": "Since zero_grad sets x.grad to None, later passes do not write into the tensor that g names. Without zero_grad they would.",
-            "zeros": "With set_to_none=False it would be filled with zeros, and then with the next gradient. The default lets go of it and leaves it as it is.",
+            "zeros": "With set_to_none=False it would be filled with zeros, and then with the next gradient. The default drops it and leaves it as it is.",
         },
         "the gradient of the step in which it was taken",
     ),

@@ -1,15 +1,15 @@
 """What lesson 06 asks."""
 
-from autolab.widgets.questions import choice, number, order, prediction, several
+from autolab.widgets.questions import choice, number, prediction, several
 
 nograd = prediction(
     "c = 15x + x has the value 32. What is `x.grad` after c.backward()?",
     1,
-    why="Only the way over `+ x` is on the record. The way over a and b ends at b, which has no past.",
+    why="Only the path through `+ x` is recorded. The path through a and b ends at b, which has no past.",
     wrong={
-        16: "That is the derivative of 16x. But the part over b was not recorded, so its 15 is missing.",
-        0: "One of the two ways from c to x is still there: the x in `b + x`.",
-        15: "It is the other way round: this is the way that was cut.",
+        16: "That is the derivative of 16x. But the part through b was not recorded, so its 15 is missing.",
+        0: "One of the two paths from c to x is still there: the x in `b + x`.",
+        15: "It is the other way round: this is the path that was cut.",
     },
 )
 
@@ -41,7 +41,7 @@ retain = prediction(
     wrong={
         12: "That is the part through y.",
         28: "12 + 16 it would be if the gradient of the walk before had not been cleared.",
-        4: "The way through y is still on the record: y was kept by retain_graph.",
+        4: "The path through y is still there: retain_graph kept it.",
     },
 )
 
@@ -52,7 +52,7 @@ grad = prediction(
     wrong={
         28: "Adding to .grad is what backward does. autograd.grad stores nothing.",
         12: "The 12 is returned, not stored.",
-        0: "Nobody has cleared it: autograd.grad does not touch .grad at all.",
+        0: "Nothing has cleared it: autograd.grad does not touch .grad at all.",
     },
 )
 
@@ -61,17 +61,17 @@ freeze = prediction(
     "cut",
     {
         "all trained": "Everything is open: head, encoder, input.",
-        "frozen": "The encoder's parameters receive nothing, but the way through its operations to the input is recorded.",
-        "cut": "detach ends the way back in front of the head. Freezing takes the parameters out, not the way.",
+        "frozen": "The encoder's parameters receive nothing, but the path through its operations to the input is recorded.",
+        "cut": "detach ends the path back right before the head. Freezing takes out the parameters, not the path.",
     },
 )
 
 freeze_plain = prediction(
-    "Frozen encoder, head, mean; the inputs require no gradient. How many nodes has the graph, accumulators included?",
+    "Frozen encoder, head, mean; the inputs require no gradient. How many nodes does the graph have, accumulators included?",
     5,
     why="The mean, the layer, the transpose of its weight, and the accumulators of weight and bias. Nothing in the encoder requires a gradient, so nothing there is recorded.",
     wrong={
-        9: "That was so with inputs that require a gradient: then the way through the encoder is recorded.",
+        9: "That was with inputs that require a gradient: then the path through the encoder is recorded.",
         3: "The head's weight and bias have an accumulator each.",
         4: "The layer multiplies with the transposed weight: the transpose is a node, too.",
         15: "That is everything trained.",
@@ -94,7 +94,7 @@ eval_mode = prediction(
     "yes",
     {
         "yes": "eval() is a flag of the layers. Recording depends on requires_grad and no_grad alone.",
-        "no": "It is a common belief, and it costs memory: evaluation with eval() alone records every batch.",
+        "no": "Believing this costs memory: evaluation with eval() alone records every batch.",
     },
 )
 
@@ -113,8 +113,8 @@ quiz = (
     choice(
         "You compute the accuracy on 10,000 test images and memory runs out, although net.eval() was called. What is missing?",
         {
-            "zero_grad": "Gradients are not the trouble; nobody calls backward. It is the graphs that pile up.",
-            "torch.no_grad() or inference_mode()": "eval() records everything. Without recording, each batch's intermediate results are let go.",
+            "zero_grad": "Gradients are not the trouble, since backward is never called. It is the graphs that pile up.",
+            "torch.no_grad() or inference_mode()": "eval() records everything. Without recording, each batch's intermediate results are freed.",
             "a smaller network": "It would only put the trouble off. Each batch's graph is recorded and kept.",
         },
         "torch.no_grad() or inference_mode()",
@@ -130,22 +130,22 @@ quiz = (
         ["torch.autograd.grad(x * 2, x)", "with torch.no_grad(): y = x * 2"],
     ),
     choice(
-        "A frozen encoder should let a gradient through to the image in front of it. Which way of freezing does?",
+        "A frozen encoder should let a gradient through to the image in front of it. Which of these lets it?",
         {
-            "encoder(image).detach()": "It cuts the way to the image together with the encoder.",
-            "computing it within no_grad": "Nothing is recorded there, so there is no way back to the image.",
+            "encoder(image).detach()": "It cuts the path to the image together with the encoder.",
+            "computing it within no_grad": "Nothing is recorded there, so there is no path back to the image.",
             "requires_grad_(False) on the encoder's parameters": "The parameters receive nothing, and the operations are recorded for the sake of the image.",
         },
         "requires_grad_(False) on the encoder's parameters",
     ),
-    order(
-        "Put these in order, from what cuts least to what forbids most.",
-        ["retain_graph=True", "t.detach()", "torch.no_grad()", "torch.inference_mode()"],
-        why="The first cuts nothing; the second one tensor; the third a region; the fourth a region, and no later graph may keep its results.",
-        early={
-            "t.detach()": "It cuts one tensor from its past. Something in the list cuts nothing at all: it only keeps a graph longer.",
-            "torch.no_grad()": "It cuts everything in a region. Something milder cuts a single tensor, or nothing.",
-            "torch.inference_mode()": "It cuts a region, and no later graph may keep its results. The others forbid less.",
+    choice(
+        "Which of these does not stop anything from being recorded?",
+        {
+            "t.detach()": "It cuts one tensor from its past: what is computed from it does not lead back.",
+            "torch.no_grad()": "Nothing within its region is recorded.",
+            "y.backward(retain_graph=True)": "It keeps what is recorded already, for another walk.",
+            "torch.inference_mode()": "Nothing within its region is recorded, and later graphs may not keep its results.",
         },
+        "y.backward(retain_graph=True)",
     ),
 )

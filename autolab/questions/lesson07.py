@@ -1,13 +1,13 @@
 """What lesson 07 asks."""
 
-from autolab.widgets.questions import choice, number, order, prediction, several
+from autolab.widgets.questions import choice, number, prediction, several
 
 square = prediction(
     "L = 5 · square(x) at x = 3. What does `backward` of Square receive as g?",
     5,
     why="g is the derivative of L with respect to the result of the square: the 5 behind it.",
     wrong={
-        1: "It would be 1 if the square were the last operation. Behind it stands a product with 5.",
+        1: "It would be 1 if the square were the last operation. But its result is multiplied by 5.",
         6: "2x = 6 is what backward has to multiply g by.",
         30: "That is what backward returns: g · 2x.",
     },
@@ -30,7 +30,7 @@ gradcheck = prediction(
     "one or none",
     {
         "7": "The two values have 7 digits each. But nearly all of them agree and cancel in the difference.",
-        "about 4": "That would need a difference about a thousand times as large as the rounding, so h near 1e-3, where the curvature of f disturbs.",
+        "about 4": "That would need a difference thousands of times as large as the rounding error, so h near 1e-3.",
         "one or none": "f is off in its 7th digit, so the difference of two values is off by about 1e-7, and that is divided by 2e-6.",
     },
 )
@@ -52,14 +52,14 @@ straight = prediction(
     0.2,
     why="Its derivative is 0: every step has length 0.",
     wrong={
-        3: "With the straight-through gradient it gets to a place that rounds to 3. The true one never moves.",
+        3: "With the straight-through gradient it gets to a place that rounds to 3. With the true one it never moves.",
         2.5: "To move at all, a gradient other than 0 is needed.",
         0: "It does not move at all, not even down to the 0 that 0.2 rounds to.",
     },
 )
 
 softmax = prediction(
-    "A row of 50,000 scores (a vocabulary). How many entries has the Jacobian of softmax?",
+    "A row of 50,000 scores (a vocabulary). How many entries does the Jacobian of softmax have?",
     2500000000,
     why="50,000 · 50,000: ten gigabytes in float32, for one row. The last formula needs about 200,000 operations.",
     wrong={
@@ -82,6 +82,18 @@ linear = prediction(
     },
 )
 
+two_numbers = prediction(
+    "Layer norm of a row of two different numbers, ε = 0, h = (1, 0). What is the first entry of the gradient of x?",
+    0,
+    why="1 - ½ - ½ = 0. Two different numbers always become -1 and 1, so moving them a little changes nothing.",
+    wrong={
+        1: "That is h alone, as if mean and variance were constants.",
+        0.5: "The mean of h is subtracted, but the term through the variance is missing.",
+        -0.5: "That is the mean of h · x̂. It is multiplied by x̂ and subtracted.",
+        -1: "That is the first entry of x̂, which the result shows. The gradient says how the loss changes.",
+    },
+)
+
 quiz = (
     "07 custom functions",
     choice(
@@ -99,7 +111,7 @@ quiz = (
         why="One for each input of forward, in that order: three gradients and two None.",
         wrong={
             3: "The settings eps and axis get a None each.",
-            6: "ctx is no input.",
+            6: "ctx is not an input of the function.",
             1: "One gradient for x alone would leave weight and bias without.",
             4: "Every input of forward has its place in the answer, eps as well as axis.",
         },
@@ -125,29 +137,22 @@ quiz = (
         },
     ),
     choice(
-        "gradcheck refuses RoundThrough. What does it mean?",
+        "gradcheck rejects RoundThrough. What does that mean?",
         {
             "its rule is not the derivative of its forward": "And it is not meant to be. A test for it would compare backward with g.",
-            "the rule has a programming error": "The rule does what it should: it passes g on. It is no derivative, by decision.",
-            "x should have been float64": "With float64 it is refused as well: differences of a step function are 0.",
+            "the rule has a programming error": "The rule does what it should: it passes g on. That it is not the derivative is intended.",
+            "x should have been float64": "With float64 it is rejected as well: differences of a step function are 0.",
         },
         "its rule is not the derivative of its forward",
     ),
-    order(
-        "Put in order how a rule is made.",
-        [
-            "write forward",
-            "derive the vector-Jacobian product on paper",
-            "decide what to keep",
-            "write backward",
-            "check it with random g, in double precision",
-        ],
-        why="What to keep depends on the formula, so the paper comes before save_for_backward.",
-        early={
-            "derive the vector-Jacobian product on paper": "The derivative of what? The forward says which function it is.",
-            "decide what to keep": "The formula of the gradient says which values are needed, so it has to be there first.",
-            "write backward": "It needs the formula, and the values that forward has kept for it.",
-            "check it with random g, in double precision": "There is no rule to be checked before backward is written.",
+    several(
+        "Which of these hold for the gradient of layer norm with respect to x, whatever g is? (Up to ε.)",
+        {
+            "its entries add up to 0 along the row": "Adding a constant to the row changes nothing in the result, so the gradient has no part in that direction.",
+            "it has the shape of x": "Every gradient has the shape of its input.",
+            "it does not depend on the weight": "The weight is in h = g w, which comes first.",
+            "the entry of x that is largest has the largest gradient": "The gradient depends on g as well, and g may be anything.",
         },
+        ["its entries add up to 0 along the row", "it has the shape of x"],
     ),
 )

@@ -34,8 +34,8 @@ DATA = SOURCE / "_static" / "explorables"  # of explorables, where they are long
 CODE = "https://github.com/autolab-grad/autolab/blob/main"
 
 GUIDES = (
-    "reading-path rules levels differences-from-pytorch checker instructors cheat-sheet students variants problem-set-format speed "
-    "trace-format"
+    "reading-path glossary rules levels differences-from-pytorch checker instructors cheat-sheet students variants problem-set-format "
+    "speed trace-format"
 ).split()
 OTHER = "exercises/README benchmarks/README CONTRIBUTING CHANGELOG".split()
 NAMESPACES = """

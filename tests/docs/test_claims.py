@@ -79,8 +79,17 @@ def test_a_lesson_takes_as_long_as_the_path_says(lesson):
     assert listed, f"notebooks/README.md has no line for lesson {lesson}"
     minutes = listed[1]
     first = LESSONS[lesson].partition("\n## ")[0]
-    words = {"15": "a quarter of an hour", "60": "an hour", "90": "an hour and a half"}
-    assert f"Time: {minutes} minutes" in first or re.search(rf"(Time: |takes ){words[minutes]}\.", first)
+    words = {"15": "a quarter of an hour", "60": "an hour", "75": "an hour and a quarter", "90": "an hour and a half"}
+    assert re.search(rf"(Time: |takes )({minutes} minutes|{words.get(minutes, 'never')})\.", first)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_assumes_what_the_path_says(lesson):
+    listed = re.search(rf"^\| \[{lesson} · .*?\| \d+ \| (.*) \|$", PATH, re.M)[1]
+    first = LESSONS[lesson].partition("\n## ")[0]
+    said = re.search(r"(Known already:|This lesson assumes|You need) .*?(?=It takes|Time:|Running|\n)", first)
+    assert said, "its first cell does not say what it assumes"
+    assert set(re.findall(r"\b\d\d\b", said[0])) == set(re.findall(r"\b\d\d\b", listed))
 
 
 @pytest.mark.parametrize("name", SETS)

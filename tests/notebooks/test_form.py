@@ -111,7 +111,8 @@ def test_it_closes_with_what_was_left_out_and_the_next_lesson(lesson):
 
 
 def test_it_has_all_its_parts(lesson):
-    for heading in ("Where this stands in the code", "The same lines in PyTorch", "Check yourself", "Left out"):
+    assert re.search("## Where this (is|stands) in the code", text(lesson))
+    for heading in ("The same lines in PyTorch", "Check yourself", "Left out"):
         assert f"## {heading}" in text(lesson), heading
     assert "roblem set" in text(lesson)
     assert re.search("## In (three|four|five) sentences", text(lesson)) or lesson.path.name[:2] == "00"
@@ -170,6 +171,11 @@ def test_what_answers_a_prediction_is_saved_folded_and_nothing_else_is(lesson):
     folded = [cell.id for cell in lesson.cells if FOLDED.items() <= cell.metadata.items()]
     assert folded == [cell.id for cell in after_predictions(lesson) if cell.outputs[0] == NO_LINE]
     assert len(folded) == sum(cell.source.startswith("predict(") for cell in lesson.cells)
+
+
+def test_a_question_is_not_folded(lesson):
+    questions = [cell for cell in lesson.cells if cell.source.startswith(("predict(", "quiz("))]
+    assert [cell.id for cell in questions if cell.metadata.get("collapsed") or cell.metadata.get("jupyter")] == []
 
 
 def test_nothing_of_the_run_or_the_machine_is_saved(lesson):
