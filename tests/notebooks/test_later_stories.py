@@ -77,6 +77,33 @@ def test_packing_everything_in_float16_raises_the_peak_as_the_solution_says():
     assert float(re.findall(r"[\d.]+", lesson.run("exercise-check-run")[0])[0]) == 12
 
 
+@pytest.mark.lesson10
+def test_within_no_grad_the_peak_does_not_depend_on_the_depth():
+    lesson = Lesson("10")
+    lesson.run("imports", "network", "ruler-function")
+    lesson.run("no-grad-show")
+    shallow, deep = (lesson["network"](depth) for depth in (4, 12))
+    recorded = [lesson["peak"](lambda net=net: net(lesson["X"]).sum()) for net in (shallow, deep)]
+    evaluated = [lesson["peak"](lambda net=net: lesson["predict_only"](net)) for net in (shallow, deep)]
+    assert recorded == [5, 13] and evaluated == [3, 3]
+
+
+@pytest.mark.lesson11
+def test_a_running_sum_in_float16_stops_where_a_product_does_not():
+    lesson = Lesson("11")
+    lesson.run("imports")
+    running, product = (float(line.rpartition(" ")[2]) for line in lesson.run("running-show"))
+    assert running == 2048 and product == 5000
+
+
+@pytest.mark.lesson11
+def test_the_better_the_network_the_more_gradients_are_lost():
+    lesson = Lesson("11")
+    lesson.run("imports", "digits-setup")
+    lost = [float(re.search(r"(\d+) % lost", line)[1]) for line in lesson.run("plain-show")]
+    assert lost == sorted(lost) and lost[0] == 0 and 40 < lost[-1] < 60
+
+
 @pytest.mark.lesson11
 def test_every_gradient_of_the_lesson_is_below_the_last_number_of_float16():
     lesson = Lesson("11")
