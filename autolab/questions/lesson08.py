@@ -97,7 +97,10 @@ quiz = (
             "loss = torch.tensor(loss.item(), requires_grad=True) before loss.backward()": "A new leaf without a history: its gradient is 1, and the weights get none.",
             "net = Net() once more, after the optimizer was made": "The optimizer holds the leaves of the first net, and moves none of those that are used.",
         },
-        ["loss = torch.tensor(loss.item(), requires_grad=True) before loss.backward()", "net = Net() once more, after the optimizer was made"],
+        [
+            "loss = torch.tensor(loss.item(), requires_grad=True) before loss.backward()",
+            "net = Net() once more, after the optimizer was made",
+        ],
     ),
     number(
         "a = zeros(4); b = a.reshape(2, 2); b[0] = 1; c = a.clone(); c[0] = 9. What is a._version?",
