@@ -3,12 +3,12 @@
 from autolab.widgets.questions import choice, number, order, prediction, several
 
 versions = prediction(
-    "y is fresh. Then y.mul_(2), y.add_(1) and y[0] = 5. What is y._version?",
+    "y is a new tensor of three numbers. Then y.mul_(2), y.add_(1) and y[0] = 5. What is y._version?",
     3,
-    why="Three writes; an assignment to an entry is one, too.",
+    why="Three writes: an assignment to an entry counts as well.",
     wrong={
-        2: "y[0] = 5 writes into y as much as the methods do.",
-        5: "The counter counts writes, not numbers that were written.",
+        2: "y[0] = 5 writes to y just as the methods do.",
+        5: "The counter counts writes, not the numbers that each one changes.",
         0: "y + 1 would leave it at 0, because it makes a new tensor. add_ writes.",
     },
 )
@@ -17,19 +17,20 @@ allowed = prediction(
     "(x * 3).mul_(2), x.exp().mul_(2), (x.exp() + 1).mul_(2): which is refused?",
     "the second",
     {
-        "the first": "The product keeps the 3, not its result: nothing that a rule needs is overwritten.",
-        "the second": "exp keeps its result, and mul_ has overwritten it.",
-        "the third": "What is overwritten is the result of the sum, and a sum keeps nothing. exp still has its own.",
-        "all three": "All three write, but a write matters only if a rule needs what was there.",
+        "the first": "The product has saved the 3, not its result: nothing that a rule needs is overwritten.",
+        "the second": "exp has saved its result, and mul_ overwrites it.",
+        "the third": "What is overwritten is the result of the sum, which saves nothing. The result of exp is untouched.",
+        "all three": "All three write, but a write matters only if a rule needs the old value.",
     },
 )
 
 views = prediction(
-    "a = zeros(2, 3); row = a[0]; row[1] = 5. What is a[0, 1]?",
+    "a = zeros(2, 3); row = a[0]; rows = a[[0]]; row[1] = 5; rows[0, 1] = 7. What is a[0, 1]?",
     5,
-    why="row is a view: it names the same memory as the first row of a.",
+    why="row is a view: it shares memory with the first row of a. rows was indexed with a list, so it is a copy.",
     wrong={
-        0: "That would be so for a copy, such as a[0].clone(). a[0] is a view.",
+        7: "rows was indexed with a list, which copies. The 7 is in the copy only.",
+        0: "rows is a copy, but a[0] is a view: the 5 is written to the memory of a.",
         1: "The 1 is the index within the row. What is written there is 5.",
     },
 )
@@ -37,7 +38,7 @@ views = prediction(
 views_history = prediction(
     "`y = x * 1; row = y[0]; row.mul_(10); y.sum().backward()`. What is x.grad[0, 0]?",
     10,
-    why="y's first row is 10x now, and the engine gave y a new history that says so.",
+    why="The first row of y is 10x now, and the engine has given y a new history that says so.",
     wrong={
         1: "That would be the history of y before the write. The engine notices that row is a part of y.",
         0: "The old value is overwritten, but by 10 times itself, so the gradient goes on to x.",
@@ -46,11 +47,11 @@ views_history = prediction(
 )
 
 chain = prediction(
-    "Three times w = w - 0.1 * slope, with the slope from autograd.grad. How many subtractions has the graph of w?",
+    "w = w - 0.1 * slope runs three times, with the slope from autograd.grad. How many subtractions are in the graph of w?",
     3,
     why="Each step computes the new w from the one before, and all of it is recorded.",
     wrong={
-        1: "The w of the last step was computed from the one before, and that one remembers, too.",
+        1: "The last w was computed from the one before, and that one has a history as well.",
         0: "That would be so within no_grad, or after detach().",
         6: "Each step has a product 0.1 * slope too, but autograd.grad returns a slope without a history, so only the subtractions are recorded.",
     },
@@ -72,7 +73,7 @@ nan = prediction(
     "nan",
     {
         "0": "It is what you want, and what where sends. But sqrt still multiplies that 0 by 1 / (2√0).",
-        "inf": "That is the slope of sqrt at 0. It is multiplied by the 0 that where has sent.",
+        "inf": "That is the slope of sqrt at 0. It is multiplied by the 0 that where sends.",
         "nan": "where sends 0 to sqrt for this entry, and sqrt multiplies it by its slope at 0, which is infinite. 0 · ∞ is NaN.",
     },
 )
@@ -82,55 +83,58 @@ quiz = (
     choice(
         "y = sigmoid(x); y += 1; y.sum().backward(). What happens?",
         {
-            "the gradient is right": "It would be for an operation that does not keep its result. The rule of sigmoid is g * out * (1 - out).",
-            "the gradient is silently wrong": "It would be, but the version of y is 1 where the node has noted 0.",
-            "an error: y was kept by sigmoid and has been modified": "+= writes in place, and sigmoid's rule needs y as it was.",
+            "the gradient is right": "It would be for an operation that does not save its result. The rule of sigmoid is g * out * (1 - out).",
+            "the gradient is silently wrong": "It would be without the check. But the version of y is 1, and the node has noted 0.",
+            "an error: y was saved by sigmoid and has been modified": "+= writes in place, and sigmoid's rule needs y as it was.",
         },
-        "an error: y was kept by sigmoid and has been modified",
+        "an error: y was saved by sigmoid and has been modified",
     ),
     several(
-        "Which of these lines run without an error and spoil the training all the same?",
+        "Each of these is the mistake of a training loop. Which loops run to the end without an error and learn nothing?",
         {
-            "w = w - lr * w.grad": "The name gets a new tensor, which is no leaf: its .grad stays None.",
-            "w -= lr * w.grad, without no_grad": "It is refused at once: a leaf that requires grad.",
-            "loss = torch.tensor(loss.item(), requires_grad=True); loss.backward()": "A fresh leaf without a history: its gradient is 1, and the weights get nothing.",
-            "y = exp(x); y.mul_(2); y.sum().backward()": "It is refused: exp has kept its result.",
+            "w = w - lr * w.grad as the update": "The second step raises a TypeError: the new w is a result, and its .grad is None.",
+            "w -= lr * w.grad as the update, without no_grad": "It is refused in the first step: a leaf that requires grad.",
+            "loss = torch.tensor(loss.item(), requires_grad=True) before loss.backward()": "A new leaf without a history: its gradient is 1, and the weights get none.",
+            "net = Net() once more, after the optimizer was made": "The optimizer holds the leaves of the first net, and moves none of those that are used.",
         },
-        ["w = w - lr * w.grad", "loss = torch.tensor(loss.item(), requires_grad=True); loss.backward()"],
+        [
+            "loss = torch.tensor(loss.item(), requires_grad=True) before loss.backward()",
+            "net = Net() once more, after the optimizer was made",
+        ],
     ),
     number(
         "a = zeros(4); b = a.reshape(2, 2); b[0] = 1; c = a.clone(); c[0] = 9. What is a._version?",
         1,
         why="b is a view of a and shares its counter: one write. c is a copy with a counter of its own.",
         wrong={
-            2: "The write into c does not count: clone() has made a copy.",
-            0: "b is a view of a. Writing into it is writing into a.",
-            3: "reshape and clone write nothing. Only b[0] = 1 writes into the memory of a.",
+            2: "The write to c does not count: clone() has made a copy.",
+            0: "b is a view of a. A write to b is a write to a.",
+            3: "reshape and clone write nothing. Only b[0] = 1 writes to the memory of a.",
         },
     ),
     choice(
         "The loss is 0.7 and all gradients are NaN. What do you do first?",
         {
-            "lower the learning rate": "It helps if weights explode. Here the loss is a decent number, and the NaN is born on the way back.",
-            "run one step with detect_anomaly() and read the forward line that it names": "The NaN was born in one rule; all others only pass it on.",
-            "replace NaN by 0 in the gradients": "It hides the place. All gradients behind it would be 0, and nothing is learned there.",
+            "lower the learning rate": "It helps if weights explode. Here the loss is an ordinary number, and the NaN appears on the way back.",
+            "run one step with detect_anomaly() and read the forward line that it names": "One rule made the NaN; the others only pass it on.",
+            "replace NaN by 0 in the gradients": "That hides the place. All gradients behind it would be 0, and nothing is learned there.",
         },
         "run one step with detect_anomaly() and read the forward line that it names",
     ),
     order(
         "Put in order how the engine notices an overwritten result.",
         [
-            "exp computes its result and its node keeps it",
+            "exp computes its result and its node saves it",
             "the node notes the version, 0",
             "mul_ writes, and the version becomes 1",
             "backward reaches the node",
             "1 is not 0: an error",
         ],
-        why="Nothing is compared at the time of the write. Until backward needs the value, it may still turn out that nobody does.",
+        why="Nothing is compared at the time of the write: backward may never need the old value.",
         early={
-            "the node notes the version, 0": "There is nothing to note before exp has a result and a node that keeps it.",
-            "mul_ writes, and the version becomes 1": "The version has to be noted before the write, or the node would note 1 and find nothing wrong.",
-            "backward reaches the node": "The trouble is made in the forward run: the write comes before the walk back.",
+            "the node notes the version, 0": "There is nothing to note before exp has a result and a node that saves it.",
+            "mul_ writes, and the version becomes 1": "The version has to be noted before the write, or the node would note 1 and later find no difference.",
+            "backward reaches the node": "The write happens in the forward pass, before the walk back.",
             "1 is not 0: an error": "Versions are compared when a rule asks for its value, not before.",
         },
     ),

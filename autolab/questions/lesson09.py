@@ -3,9 +3,9 @@
 from autolab.widgets.questions import choice, number, prediction, several
 
 cube = prediction(
-    "The second derivative of x³ at 2:",
+    "What is the second derivative of x³ at 2?",
     12,
-    why="6x is 12 at x = 2, by chance the same number as the first derivative 3x².",
+    why="6x is 12 at x = 2. That 3x² is 12 as well is a coincidence.",
     wrong={
         6: "That is the third derivative. The second is 6x, and x is 2.",
         4: "3x² = 12 is the first; its derivative is 6x.",
@@ -14,7 +14,7 @@ cube = prediction(
 )
 
 relu = prediction(
-    "f(x) = relu(x)² at x = 2 is x². And at x = -2? The second derivative there:",
+    "f(x) = relu(x)² is x² at x = 2, so f'' is 2 there. What is f'' at x = -2?",
     0,
     why="Left of 0 the function is constant, so all its derivatives are 0.",
     wrong={
@@ -26,24 +26,24 @@ relu = prediction(
 )
 
 hvp = prediction(
-    "With H as above and v = (1, -1), the second entry of Hv:",
+    "With H as above and v = (1, -1), what is the second entry of Hv?",
     -10,
     why="2 · 1 + 12 · (-1) = -10.",
     wrong={2: "That is the first entry, 4 - 2.", 14: "2 + 12: the second entry of v is -1.", 10: "The sign: 2 - 12."},
 )
 
 steep = prediction(
-    "Without the penalty, how steep is the critic there after 300 steps?",
-    "above 50",
+    "Without the penalty, L is the mean score of the fake points minus that of the real ones. What does the slope between them do in training?",
+    "it grows without end",
     {
-        "about 1": "That is what the penalty asks for. Without it, nothing holds the slope there.",
-        "about 10": "Steeper still: each doubling of the slope doubles the distance of the scores, and so lowers the loss.",
-        "above 50": "A steeper critic has a lower loss, always, so nothing ends its growth.",
+        "it settles near 1": "That is what the penalty asks for. Without it, no term of the loss prefers a slope of 1.",
+        "it grows until the clouds are separated, then stays": "Once they are separated, doubling all scores still doubles their difference, and that lowers the loss.",
+        "it grows without end": "If all scores double, so do the slope and the difference. The loss has no lower bound.",
     },
 )
 
 maml = prediction(
-    "dL/dw:",
+    "What is dL/dw?",
     -2.56,
     why="(1 - 0.1 · 2) · (-3.2) = 0.8 · (-3.2) = -2.56.",
     wrong={
@@ -54,22 +54,22 @@ maml = prediction(
 )
 
 learners = prediction(
-    "Which has the smaller error: before the first step, and after one step?",
-    "the ordinary one, then the other",
+    "Which network has the smaller error on a new wave, before the first step and after one step?",
+    "the ordinary one before, meta after",
     {
-        "the ordinary one, both times": "It was trained to be good at once, and nothing was asked of it after a step.",
-        "the ordinary one, then the other": "The ordinary one was trained for the time before, the other for the time after a step.",
-        "the other one, both times": "Its loss was measured after a step only. Where it stands before does not count for it.",
+        "the ordinary one, both times": "Its loss was measured before any step. How it does after a step was not trained.",
+        "the ordinary one before, meta after": "The ordinary one was trained on its loss before a step, meta on its loss after a step.",
+        "meta, both times": "Its loss was measured after a step only. How it does before a step was not trained.",
     },
 )
 
 cut_rule = prediction(
-    "Which of the two refuses this Cube?",
+    "Which of the two checks refuses this Cube?",
     "gradgradcheck alone",
     {
-        "none": "The saved x was detached: what is computed from it has no history.",
+        "neither": "The saved x was detached: what is computed from it has no history.",
         "gradcheck alone": "It looks at numbers, and those are right.",
-        "gradgradcheck alone": "The numbers of the rule are right, so the first derivative is. But they do not depend on x any more, and the second one is 0.",
+        "gradgradcheck alone": "The first derivative is right. But its graph does not lead to x, so the second one is 0.",
         "both": "gradcheck looks at numbers, and those are right.",
     },
 )
@@ -77,7 +77,7 @@ cut_rule = prediction(
 quiz = (
     "09 higher order",
     number(
-        "The second derivative of x⁴ at x = 1:",
+        "What is the second derivative of x⁴ at x = 1?",
         12,
         why="One derivative gives 4x³, the next 12x².",
         wrong={
@@ -90,16 +90,16 @@ quiz = (
     choice(
         "What does create_graph=True cost?",
         {
-            "n times the time, for n parameters": "That would be the whole Hessian. Recording one walk costs about as much again as the walk.",
-            "nothing, for the graph is there": "The forward graph is. The walk over it leaves a graph of its own.",
-            "the memory of the recorded walk, and some time": "Everything that the rules computed with has to stay for the next walk.",
+            "n times the time, for n parameters": "That would be the whole Hessian. Recording one walk takes memory, and a little time.",
+            "nothing, because the graph is there already": "The forward graph is. The walk over it leaves a graph of its own.",
+            "the memory of the recorded walk, and some time": "What the rules have saved has to stay in memory for the next walk.",
         },
         "the memory of the recorded walk, and some time",
     ),
     number(
         "A network has 1000 parameters. How many entries does Hv have?",
         1000,
-        why="(1000, 1000) times (1000) gives (1000): a change of the gradient has the shape of the gradient.",
+        why="Shape (1000, 1000) times shape (1000) gives shape (1000): a change of the gradient has the shape of the gradient.",
         wrong={
             1000000: "That is H itself, which is never built.",
             1: "That would be vᵀHv. Hv has an entry for each parameter.",
@@ -109,20 +109,20 @@ quiz = (
     choice(
         "A gradient penalty is computed without create_graph=True. What happens?",
         {
-            "the penalty is right, and has no influence on the weights": "Its value is a constant without history: the loss shows it, and backward passes it by.",
+            "the penalty is right, and has no influence on the weights": "Its value is a constant without a history: it is part of the loss, and gives no gradient.",
             "backward raises an error": "It would if the penalty were the whole loss. As one term among others it goes unnoticed, which is worse.",
             "the penalty is 0": "Its value is right. Only its dependence on the weights is not recorded.",
         },
         "the penalty is right, and has no influence on the weights",
     ),
     number(
-        "MAML by hand: loss (w - 3)², step size 0.5, start w = 1. dL/dw:",
+        "MAML by hand: loss (w - 3)², step size 0.5, start w = 1. What is dL/dw?",
         0,
-        why="The factor 1 - 0.5 · 2 is 0: such a step leads to the minimum from anywhere, so that the start does not matter.",
+        why="The factor 1 - 0.5 · 2 is 0: one step of this size reaches the minimum from anywhere, and the start does not matter.",
         wrong={
             -4: "That is the gradient at the start.",
             3: "That is the place w' after the step.",
-            -2: "That is the step, 0.5 times the gradient at the start. Asked is how the loss after the step depends on the start.",
+            -2: "That is the step, 0.5 times the gradient at the start. The question is how the loss after the step depends on the start.",
             1: "That is the start. After the step w' is 1 + 0.5 · 4.",
         },
     ),

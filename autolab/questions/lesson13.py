@@ -3,7 +3,7 @@
 from autolab.widgets.questions import choice, number, prediction, several, shape
 
 dual = prediction(
-    "y = x·x·x + x at x = 2. With which tangent does y arrive, if x has tangent 1?",
+    "y = x·x·x + x at x = 2. What is the tangent of y, if x has tangent 1?",
     13,
     why="3x² + 1 = 13, the derivative.",
     wrong={
@@ -16,7 +16,7 @@ dual = prediction(
 )
 
 jvp = prediction(
-    "v = (1, 0). The second entry of Jv:",
+    "v = (1, 0). What is the second entry of Jv?",
     3,
     why="Jv is the first column of J, (4, 3).",
     wrong={
@@ -38,7 +38,7 @@ passes = prediction(
 )
 
 grad = prediction(
-    "grad of the sum of x³, at (1, 2, 3): the last entry?",
+    "What is the last entry of grad of the sum of x³, at (1, 2, 3)?",
     27,
     why="3x² is 27 at x = 3.",
     wrong={
@@ -50,7 +50,7 @@ grad = prediction(
 )
 
 vmap = prediction(
-    "dot(a, b) takes two vectors and gives a number. What shape has vmap(dot)(A, B) for A and B of shape (5, 3)?",
+    "dot(a, b) takes two vectors and returns a number. What is the shape of vmap(dot)(A, B) for A and B of shape (5, 3)?",
     (5,),
     why="One number for each of the five pairs of rows.",
     wrong={
@@ -63,7 +63,7 @@ vmap = prediction(
 quiz = (
     "13 forward mode and func",
     number(
-        "Dual numbers: (3 + ε)². What stands before ε?",
+        "Dual numbers: what is the coefficient of ε in (3 + ε)²?",
         6,
         why="(3 + ε)(3 + ε) = 9 + 6ε, because ε² is 0.",
         wrong={
@@ -83,12 +83,12 @@ quiz = (
         "jacfwd",
     ),
     shape(
-        "grad of a loss for one sample has shape (4, 3) for the weight. vmap over 20 samples gives which shape?",
+        "grad of a loss for one sample has shape (4, 3) for the weight. Which shape does vmap over 20 samples give?",
         (20, 4, 3),
         why="One gradient for each sample, stacked in front.",
         wrong={
             (4, 3): "That is the sum over samples, which backward gives.",
-            (4, 3, 20): "The new axis stands in front, unless out_dims says otherwise.",
+            (4, 3, 20): "The new axis is the first, unless out_dims says otherwise.",
             (20,): "That is the shape of the losses, one for each sample.",
             (80, 3): "The samples get an axis of their own; they are not appended to the rows.",
             (20, 3, 4): "Each gradient keeps the shape of the weight, (4, 3).",
@@ -100,7 +100,7 @@ quiz = (
         {
             "the first argument is the same for all samples, the second has them along axis 0": "As for parameters and images.",
             "the first argument is not differentiated": "That is a matter of grad's argnums; vmap does not differentiate.",
-            "the first argument is left out": "It is passed, whole, to each.",
+            "the first argument is left out": "It is passed, whole, to each call.",
         },
         "the first argument is the same for all samples, the second has them along axis 0",
     ),
@@ -109,7 +109,7 @@ quiz = (
         {
             "jacfwd(jacrev(f))": "Forward over reverse, the usual way.",
             "jacrev(grad(f))": "A Jacobian of the gradient, row by row.",
-            "grad(grad(f))": "The gradient is no single number for n > 1, so that grad of it refuses.",
+            "grad(grad(f))": "For n > 1 the gradient is not a scalar, so grad refuses it.",
             "vmap(grad(f))": "That gives a gradient for each sample, no second derivative.",
         },
         ["jacfwd(jacrev(f))", "jacrev(grad(f))"],

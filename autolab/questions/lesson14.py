@@ -6,9 +6,9 @@ picture = prediction(
     "h = 3w, and the loss is (h.detach() + b)². Which parameter gets no gradient?",
     "w",
     {
-        "w": "The way from the loss to w leads through h, and detach has cut it.",
-        "b": "The way from the loss to b is the sum, and that is recorded.",
-        "both get one": "detach gives the number of h without its past: w does not occur any more.",
+        "w": "The path from the loss to w goes through h, and detach has cut it.",
+        "b": "The path from the loss to b is the sum, and that is recorded.",
+        "both get one": "detach returns the value of h without its history, so w is not in the graph.",
     },
 )
 
@@ -16,19 +16,19 @@ norms = prediction(
     "Which layer's weights receive the largest gradient?",
     "the last",
     {
-        "the first": "On the way to it the gradient passes all ten sigmoids, and each leaves a quarter at most.",
-        "the last": "Only one sigmoid stands between the loss and the last layer, and ten between the loss and the first.",
-        "all about the same": "Each sigmoid takes three quarters or more.",
+        "the first": "On the way to it the gradient passes all ten sigmoids, and each multiplies it by a quarter at most.",
+        "the last": "There is one sigmoid between the loss and the last layer, and ten between the loss and the first.",
+        "all about the same": "Each sigmoid takes away three quarters or more.",
     },
 )
 
 one = prediction(
-    "Which number would give the missing zero_grad away?",
+    "Which measurement shows that zero_grad is missing?",
     "the norm of .grad grows while the loss is small",
     {
         "the loss is nan": "It may come to that with a larger learning rate, but many faults end in nan.",
         "the norm of .grad grows while the loss is small": ".grad holds the sum over all steps so far. Near a minimum a fresh gradient is small; a sum over the past is not.",
-        "one parameter has no gradient": "All have one; they have too much.",
+        "one parameter has no gradient": "All parameters have one, and it is too large.",
     },
 )
 
@@ -36,7 +36,7 @@ two = prediction(
     "What will look() say about the first layer?",
     "no gradient",
     {
-        "no gradient": "Nothing leads back from the loss to it, so backward never comes there, and .grad stays None.",
+        "no gradient": "No path leads back from the loss to it, so backward never reaches it, and .grad stays None.",
         "gradient zero": "Zero would mean: reached, and flat there. A dead ReLU gives zero. A cut gives None.",
         "gradient, but did not move": "That is what you see if the optimizer does not have the parameter.",
     },
@@ -47,13 +47,13 @@ three = prediction(
     "gradient, did not move",
     {
         "no gradient": "The loss was made by the new network, so its parameters are reached.",
-        "gradient, did not move": "backward finds the parameters through the graph. The optimizer finds them in its own list, and there the old ones stand.",
+        "gradient, did not move": "backward finds the parameters through the graph. The optimizer finds them in its own list, which has the old ones.",
         "gradient zero": "The gradients are right.",
     },
 )
 
 four = prediction(
-    "The function is difference.pow(2).sum(1).sqrt().mean(). In which rule is the nan born?",
+    "The function is difference.pow(2).sum(1).sqrt().mean(). Which rule makes the nan?",
     "pow",
     {
         "pow": "It multiplies the ∞ that sqrt sends by 2 · 0.",
@@ -76,11 +76,11 @@ five = prediction(
 )
 
 worlds = prediction(
-    "In one of two functions there is a detach too many. Do their losses differ?",
+    "Two functions are the same except for one detach. Do their losses differ?",
     "no",
     {
-        "yes": "The number that detach gives is the same. What is missing is its past.",
-        "no": "detach keeps the number. Only the records differ, and with them the gradients.",
+        "yes": "The value that detach returns is the same. What is missing is its history.",
+        "no": "detach keeps the value. Only the graphs differ, and with them the gradients.",
     },
 )
 
@@ -90,45 +90,45 @@ quiz = (
         "`p.grad` is a tensor of zeros after backward. What is most likely?",
         {
             "p does not take part in the loss": "Then .grad would be None (or what was there before).",
-            "the way to p leads through dead ReLUs, or a factor 0": "It was reached, and what came was zero.",
+            "the path to p goes through dead ReLUs, or a factor 0": "Backward reached it, and what arrived was zero.",
             "the optimizer does not know p": "The optimizer has no part in filling .grad.",
         },
-        "the way to p leads through dead ReLUs, or a factor 0",
+        "the path to p goes through dead ReLUs, or a factor 0",
     ),
     number(
         "A network for 10 classes begins with a loss of 23. About what should it be?",
         2.303,
         tolerance=0.02,
-        why="log 10. With 23 it is very sure of wrong answers: the scores are far too large in the beginning.",
+        why="Guessing uniformly costs log 10. At 23 the network is sure of wrong answers: its first scores are far too large.",
         wrong={
             0: "A loss of 0 would be a network that knows everything already.",
             1: "That is the logarithm of 10 to base 10. The loss takes the natural one.",
             0.1: "That is the probability of each class. The loss is minus its logarithm.",
-            10: "That is the number of classes. Guessing costs its logarithm.",
-            23: "That is what it is. The scores are far too large in the beginning.",
+            10: "That is the number of classes. Guessing uniformly costs its logarithm.",
+            23: "That is what it is. The first scores are far too large.",
         },
     ),
     choice(
-        "Loss finite, gradients nan. What helps at once?",
+        "Anomaly mode names PowBackward0, in the line d.pow(2).sum(1).sqrt().mean(). Some rows of d are 0. Which repair is right?",
         {
-            "a smaller learning rate": "The nan is there before the first step.",
-            "more data": "More data will bring the same nan with them.",
-            "detect_anomaly": "It names the node in which the nan appeared, and the forward line.",
+            "use d * d instead of d.pow(2)": "The product would multiply the same ∞ by 0. The fault is in the sqrt that sends ∞.",
+            "replace nan by 0 in the gradients": "Here it would give usable numbers, and hide every nan that has another cause.",
+            "leave the rows of zeros out before the sqrt": "Then no slope is infinite, and nothing is multiplied by ∞.",
         },
-        "detect_anomaly",
+        "leave the rows of zeros out before the sqrt",
     ),
     several(
         "Which of these cut the gradient?",
         {
-            "h.detach()": "A number without a past.",
-            "torch.tensor(h.tolist())": "A new leaf from bare numbers.",
+            "h.detach()": "The same value, without a history.",
+            "torch.tensor(h.tolist())": "A new leaf from plain numbers.",
             "h.clone()": "A copy that is recorded: the gradient passes.",
             "h.reshape(-1)": "A view that is recorded, too.",
         },
         ["h.detach()", "torch.tensor(h.tolist())"],
     ),
     order(
-        "You suspect vanishing gradients. In which order do you proceed?",
+        "You suspect vanishing gradients. Put your steps in order.",
         [
             "register a hook on each weight that notes the norm",
             "run one forward and one backward pass",
@@ -138,10 +138,10 @@ quiz = (
         ],
         why="First the measurement, then one change, then the measurement again.",
         early={
-            "run one forward and one backward pass": "The hooks have to be there when the gradients come by, so they are registered before.",
-            "compare the norms from the last layer to the first": "There are no norms before a backward pass has met the hooks.",
+            "run one forward and one backward pass": "The hooks have to be registered before the gradients are computed.",
+            "compare the norms from the last layer to the first": "There are no norms before a backward pass has called the hooks.",
             "replace the activation, or add normalisation": "That is a change on suspicion. Measure first whether the gradients vanish.",
-            "measure again": "It is the same network as before: something has to be changed in between.",
+            "measure again": "The network has not changed yet, so the second measurement would repeat the first.",
         },
     ),
 )

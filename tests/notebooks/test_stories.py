@@ -396,6 +396,18 @@ def test_only_what_a_rule_keeps_may_not_be_overwritten():
 
 
 @pytest.mark.lesson08
+def test_a_replaced_leaf_fails_in_the_second_step():
+    _, out = run_cells(LESSON08, "replaced-show")
+    assert out[0].endswith("is_leaf = False") and out[1].startswith("in step 2: TypeError")
+
+
+@pytest.mark.lesson08
+def test_a_list_as_index_copies_and_a_number_does_not():
+    names, _ = run_cells(LESSON08, "views-share")
+    assert names["a"].tolist() == [[0, 5, 0], [0, 0, 0]] and names["row"]._base is names["a"] and names["rows"]._base is None
+
+
+@pytest.mark.lesson08
 def test_the_loss_is_a_number_and_its_gradient_is_not_and_anomaly_mode_says_why():
     names, _ = run_cells(LESSON08, "nan-show")
     assert np.array_equal(names["x"].grad.numpy(), [np.nan, 0.25], equal_nan=True)
