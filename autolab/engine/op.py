@@ -297,7 +297,7 @@ class Shapes(Slot):
     __slots__ = ()
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
-        return (tuple(np.shape(a) for a in raw),)
+        return (tuple([np.shape(a) for a in raw]),)
 
 
 class Value(Slot):

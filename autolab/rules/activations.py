@@ -6,22 +6,22 @@ import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
 from autolab.rules import refuse
-from autolab.rules.elementwise import between, erf, keep, keep_at, log1p_exp, sigmoid, straight_at
+from autolab.rules.elementwise import between, erf, keep, keep_at, log1p_exp, normal_density, sigmoid, softplus, straight_at
 
 E = ELEMENTWISE
-SQRT_HALF, SQRT_HALF_PI = math.sqrt(0.5), math.sqrt(0.5 / math.pi)
+SQRT_HALF = math.sqrt(0.5)
 
 
-def small(x):
-    """What is at most 0, or nan: exp of it cannot overflow."""
-    return keep(x, ~(x > 0))
+def negative_part(x):
+    """x below 0, else 0, of which exp cannot overflow; flat at 0, where the second derivative is 0."""
+    return keep(x, ~(x >= 0))
 
 
 # elu(x) = scale * (x where x > 0, alpha * (exp(x * rate) - 1) elsewhere): elu, selu and celu. At 0: the exponential's side.
 elu = op(
-    "elu", lambda x, *, alpha, scale, rate: np.where(x > 0, x * scale, np.expm1(small(x) * rate) * (alpha * scale))[()], E,
+    "elu", lambda x, *, alpha, scale, rate: np.where(x > 0, x * scale, np.expm1(negative_part(x) * rate) * (alpha * scale))[()], E,
     refuse=refuse.integers("elu_cpu"),
-    x=lambda g, x, alpha, scale, rate: g * np.where(x > 0, scale, np.exp(small(x) * rate) * (alpha * scale * rate)),
+    x=lambda g, x, alpha, scale, rate: g * np.where(x > 0, scale, np.exp(negative_part(x) * rate) * (alpha * scale * rate)),
 )  # fmt: skip
 # Flat outside of the bounds, and on them.
 hardtanh = op(
@@ -59,9 +59,16 @@ log_sigmoid = op(
 
 # -- gelu ------------------------------------------------------------------------------------------
 
+
+
+def normal_cdf(x):
+    """How much of the normal distribution lies below x."""
+    return 0.5 * (1 + erf(x * SQRT_HALF))
+
+
 gelu = op(
-    "gelu", lambda x: x * (0.5 * (1 + erf(x * SQRT_HALF))), E, refuse=refuse.integers("GeluKernelImpl"),
-    x=lambda g, x: g * (0.5 * (1 + erf(x * SQRT_HALF)) + x * (np.exp(-0.5 * x * x) * SQRT_HALF_PI)),
+    "gelu", lambda x: x * normal_cdf(x), E, refuse=refuse.integers("GeluKernelImpl"),
+    x=lambda g, x: g * (normal_cdf(x) + x * normal_density(x)),
 )  # fmt: skip
 
 # With 0.5 * (1 + tanh(u)) = sigmoid(2 u), one exponential is all that the approximation needs; 2 u = x * (A + B * x**2).
@@ -83,7 +90,7 @@ gelu_tanh = op(
 
 
 def mish_rule(g, x):
-    t = np.tanh(log1p_exp(x))
+    t = np.tanh(softplus(x))
     return g * (t + x * (1 - t * t) * sigmoid(x))
 
 

@@ -14,6 +14,7 @@ from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+SQRT_HALF_PI = math.sqrt(0.5 / math.pi)
 
 
 # -- what rules are made of ------------------------------------------------------------------------
@@ -141,11 +142,18 @@ silu = op(
     x=lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))),
 )  # fmt: skip
 softplus = op(
-    "softplus", lambda x, *, beta, threshold: np.where(x * beta > threshold, x, log1p_exp(x * beta) / beta)[()], E,
+    "softplus", lambda x, *, beta=1, threshold=math.inf: np.where(x * beta > threshold, x, log1p_exp(x * beta) / beta)[()], E,
     refuse=refuse.integers("softplus_cpu"),
     x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)),
 )  # fmt: skip
 erf = op("erf", lambda x: erf_values(x), E, promote="float", x=lambda g, x: g * (TWO_OVER_SQRT_PI * np.exp(-x * x)))
+
+
+def normal_density(x):
+    """The density of the normal distribution: exp(-x**2 / 2) / sqrt(2 pi)."""
+    return np.exp(-0.5 * x * x) * SQRT_HALF_PI
+
+
 
 # -- absolute values, choices ------------------------------------------------------------------
 

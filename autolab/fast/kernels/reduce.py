@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab.dtypes import as_places
 from autolab.engine.node import F32
 from autolab.fast.kernel import kernel
 from autolab.fast.sums import ones
@@ -47,8 +48,10 @@ def mean(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
 
 
 def norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: Any = False) -> Any:
-    if ord != 2 or not is_whole(x, axis) or x.dtype is not F32:
+    if ord != 2:
         return rows.norm_values(x, ord=ord, axis=axis, keepdims=keepdims)
+    if not is_whole(x, axis) or x.dtype is not F32:
+        return np.sqrt(np.add.reduce(x * x, axis, None, None, keepdims))
     whole, rest = lines(x, LINE)
     return placed(math.sqrt(np.add.reduce(np.vecdot(whole, whole), dtype=np.float64) + rest.dot(rest)), x, keepdims)
 
@@ -78,6 +81,19 @@ def spread_mean(g: Any, x_shape: Any, axis: Any, keepdims: Any) -> Any:
     return spread(g / rows.count(x_shape, axis), x_shape, axis, keepdims)
 
 
+def chosen(row: Any, extreme: Any, find: Any) -> Any:
+    """The forward of max or min along an axis, without the wrappers of np.max and np.argmax."""
+
+    def forward(x: Any, *, axis: Any, keepdims: Any = False) -> Any:
+        if type(x) is not np.ndarray:
+            return row.forward(x, axis=axis, keepdims=keepdims)
+        return extreme(x, axis, None, None, keepdims), as_places(find(x, axis, None, keepdims=keepdims))
+
+    return forward
+
+
+kernel(rows.max_along, chosen(rows.max_along, np.maximum.reduce, np.ndarray.argmax))
+kernel(rows.min_along, chosen(rows.min_along, np.minimum.reduce, np.ndarray.argmin))
 kernel(rows.sum, add_up, fuse=True, x=spread)
 kernel(rows.mean, mean, fuse=True, x=spread_mean)
 kernel(rows.norm, norm)
