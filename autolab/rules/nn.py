@@ -8,7 +8,7 @@ from autolab.engine.node import sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
 from autolab.rules.elementwise import sigmoid, softplus
 from autolab.rules.index import embedding
-from autolab.rules.reduce import channel_sums, mean, put_along_axis
+from autolab.rules.reduce import channel_sums, mean, merge_samples, put_along_axis
 
 # -- probabilities -----------------------------------------------------------------------------
 
@@ -163,15 +163,10 @@ def cross_entropy_weigh(u, x, target, reduction):
     return each if reduction == "none" else np.mean(each) if reduction == "mean" else np.sum(each)
 
 
-def joined(z):
-    """Samples and their rows as one axis."""
-    return np.reshape(z, (z.shape[0] * z.shape[1], *z.shape[2:]))
-
-
 def cross_entropy_batch(x, target, size, reduction):
     if x.ndim == 2:  # one row for each sample
         return cross_entropy(x, target, reduction="none")
-    loss = np.reshape(cross_entropy(joined(x), joined(target), reduction="none"), (size, x.shape[1]))
+    loss = np.reshape(cross_entropy(merge_samples(x), merge_samples(target), reduction="none"), (size, x.shape[1]))
     return loss if reduction == "none" else np.mean(loss, axis=-1) if reduction == "mean" else np.sum(loss, axis=-1)
 
 
@@ -181,7 +176,7 @@ def cross_entropy_back_batch(g, x, target, size, reduction):
     if reduction != "none":
         g = np.reshape(share(g, (x.shape[1],), reduction), (size, 1))
         g = g if x.shape[1] == 1 else np.broadcast_to(g, (size, x.shape[1]))
-    return np.reshape(cross_entropy_back(joined(g), joined(x), joined(target), reduction="none"), x.shape)
+    return np.reshape(cross_entropy_back(merge_samples(g), merge_samples(x), merge_samples(target), reduction="none"), x.shape)
 
 
 cross_entropy = op(
