@@ -255,7 +255,7 @@ logsumexp = op(
 
 
 def call_row(x, row, settings):
-    """One axis more in front changes nothing: the axis is counted from the end."""
+    """How vmap runs a row whose axes are counted from the end: one axis more in front, for the samples, changes nothing."""
     return row(x, **settings)
 
 
