@@ -83,7 +83,7 @@ def as_places(found: Any) -> Any:
     >>> as_places(np.argsort([3, 1, 2], kind="stable").astype(np.int32)).dtype
     dtype('int64')
     """
-    return found if found.dtype == np.int64 else found.astype(np.int64)
+    return found if found.dtype == _INT64 else found.astype(np.int64)
 
 
 def load_bfloat16() -> np.dtype[Any]:

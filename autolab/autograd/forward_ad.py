@@ -25,7 +25,7 @@ from autolab.engine.inplace import layout_of
 from autolab.engine.modes import modes
 from autolab.engine.op import Out, Value, Values
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
-from autolab.rules.strided import owned, window
+from autolab.rules.strided import memory_and_start, window
 from autolab.torch_api.inplace import copy_
 from autolab.transforms.dual import Dual, ForwardMode, check_tangent
 from autolab.transforms.level import Level, ViewPath, shaped, zeros
@@ -211,7 +211,7 @@ def alike(a: Any, b: Any) -> bool:
     y = b.writable_array()
     if not x.size:
         return True
-    (memory, start), (other, begin) = owned(x), owned(y)
+    (memory, start), (other, begin) = memory_and_start(x), memory_and_start(y)
     steps = [(p, q) for n, p, q in zip(x.shape, layout_of(x), layout_of(y)) if n > 1]
     return memory.size == other.size and start == begin and all(p == q for p, q in steps)
 
@@ -221,7 +221,7 @@ def laid_out_as(like: Any, t: Tensor) -> Tensor:
     if like.level or t.level:
         return TABLE["clone"](t)
     x = like.writable_array()
-    memory, start = owned(x)
+    memory, start = memory_and_start(x)
     return copy_(new_tensor(window(np.zeros(memory.size, x.dtype), x.shape, layout_of(x), start)), t)
 
 

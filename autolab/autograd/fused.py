@@ -42,7 +42,7 @@ linear.parts, cross_entropy.parts = linear_parts, cross_entropy_parts
 
 def values_by_name(node):
     """What a node saved, with versions, by the names that its rules have for it; nothing once freed."""
-    return {} if node.saved is None else {slot.name: slot.kept(node) for slot in node.plan.slots}
+    return {} if node.saved is None else {slot.name: slot.entry(node) for slot in node.plan.slots}
 
 
 def part(node, row, edge, values, settings):

@@ -147,7 +147,7 @@ def look_up(node: Any, slot: Any, raw: bool = False) -> Any:
         return tuple(found) if slot.width == 1 else found[0]
     if node.saved is None:
         raise RuntimeError(FREED)
-    kept = slot.kept(node)[0]
+    kept = slot.entry(node)[0]
     if slot.name == "key" and node.op.holds:
         return indices(kept)
     return from_the_front(node, kept) if slot.name in ("axis", "axes") else kept
@@ -173,11 +173,11 @@ def handle(slot: Slot, node: Any, edge: Any, k: int | None = None) -> SavedTenso
     """A handle on the value in a slot, or on the k-th of several."""
 
     def read() -> Any:
-        return None if node.saved is None else slot.kept(node) if k is None else slot.kept(node)[0][k]
+        return None if node.saved is None else slot.entry(node) if k is None else slot.entry(node)[0][k]
 
     def write(kept: Any) -> None:
         if k is not None:
-            several = slot.kept(node)[0]
+            several = slot.entry(node)[0]
             kept = ((*several[:k], kept, *several[k + 1 :]),)
         node.saved = (*node.saved[: slot.start], *kept, *node.saved[slot.start + slot.width :])
 
@@ -187,7 +187,7 @@ def handle(slot: Slot, node: Any, edge: Any, k: int | None = None) -> SavedTenso
 def from_the_front(node: Any, axis: Any) -> Any:
     """An axis as PyTorch keeps it: counted from the front. Rows count from the end, so that it needs the number of axes."""
     for slot in node.plan.slots:
-        kept = slot.kept(node)[0]
+        kept = slot.entry(node)[0]
         if slot.name in ("x_shape", "xs_shape"):
             ndim = len(kept) if slot.name == "x_shape" else len(kept[0]) + (node.op.name == "stack")
         elif slot.name in ("x", "out"):

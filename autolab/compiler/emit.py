@@ -396,7 +396,3 @@ def function(name: str, arguments: str, source: Source, result: str) -> tuple[Ca
     place: dict[str, Any] = {}
     exec(compile(text, f"<compiled {name}>", "exec"), source.names, place)
     return place[name], "\n\n".join([*source.texts, text])
-
-
-def result_values(nest: Any) -> list[Value]:
-    return list(values_in(nest))

@@ -135,8 +135,8 @@ class Builder:
             raise CannotCompile("16-bit floats are computed with in eager mode only")
         if op.promote:
             raws = [self.promoted(r, to) for r, to in zip(raws, promote_operands(op, plain))]
-        if op.refuse is not None and all(not hasattr(r, "dtype") or r.dtype.kind in "iu" for r in plain):
-            self.to.steps.append(Refuse(op.refuse, tuple(raws)))  # a whole number divided by 0
+        if op.check is not None and all(not hasattr(r, "dtype") or r.dtype.kind in "iu" for r in plain):
+            self.to.steps.append(Refuse(op.check, tuple(raws)))  # a whole number divided by 0
         settings = {**op.settings, **event.settings}
         if op.variadic:
             out = self.to.emit(op.compute, tuple(raws), settings)

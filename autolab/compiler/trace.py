@@ -36,7 +36,7 @@ class Operation(NamedTuple):
 
 
 class Backward(NamedTuple):
-    """`root.backward()`."""
+    """A backward pass that the traced function asked for: `root.backward()`."""
 
     root: int
     leaves: tuple[Tensor, ...]

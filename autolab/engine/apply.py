@@ -47,8 +47,8 @@ def dispatch(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     if len(op.inputs) == 1 and not op.variadic and not isinstance(args[0], Tensor):
         raise TypeError(not_a_tensor(op, args[0]))
     raw = [a.payload if isinstance(a, Tensor) else a for a in args]
-    if op.refuse is not None:
-        op.refuse(*raw)
+    if op.check is not None:
+        op.check(*raw)
     if op.promote:
         raw = promote_operands(op, raw)
     if op.view:

@@ -85,7 +85,7 @@ def after(node: Node, g: Any, outgoing: Any, create_graph: bool) -> Any:
     assert node.hooks is not None
     incoming = tensors(g if node.outputs != 1 else (g,))
     for hook in list(node.hooks.post.values()):
-        given = tensors(node.seen(outgoing))
+        given = tensors(node.visible(outgoing))
         with recording(create_graph):
             result = hook(given, incoming)
         if result is not None:

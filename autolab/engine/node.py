@@ -63,13 +63,13 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return tuple((None, 0) if edge is None else (edge[0].in_parts(), edge[1]) for edge in self.in_parts().seen(self.edges))
+        return tuple((None, 0) if edge is None else (edge[0].in_parts(), edge[1]) for edge in self.in_parts().visible(self.edges))
 
     def in_parts(self) -> Node:
         """This node, for those who look: as PyTorch has it, if it computes in one go what is several nodes there."""
         return self
 
-    def seen(self, of_each: Any) -> Any:
+    def visible(self, of_each: Any) -> Any:
         """Of what there is one of for each edge, those that users see."""
         return of_each if self.shown is None else tuple([of_each[i] for i in self.shown])
 
@@ -108,7 +108,7 @@ class Node:
             raise TypeError(f"expected {self.outputs} arguments, got {len(grads)} instead")
         given = [g if g is None or modes.grad else g.payload for g in grads]
         found = self.vjp(tuple(given) if self.outputs != 1 else given[0], modes.grad)
-        results = tuple([g if g is None or isinstance(g, Tensor) else new_tensor(g) for g in self.seen(found)])
+        results = tuple([g if g is None or isinstance(g, Tensor) else new_tensor(g) for g in self.visible(found)])
         return results[0] if len(results) == 1 else results
 
     def vjp(self, g: Any, create_graph: bool) -> Any:

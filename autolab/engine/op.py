@@ -74,7 +74,7 @@ class Op:
         holds: bool = False,
         jvp: Callable[..., Any] | None = None,
         batch: Callable[..., Any] | None = None,
-        refuse: Callable[..., None] | None = None,
+        check: Callable[..., None] | None = None,
         shared: dict[str, Callable[..., Any]] | None = None,
         number: dict[str, str] | None = None,
         **rules: Callable[..., Any],
@@ -93,7 +93,7 @@ class Op:
         self.outputs, self.view, self.matrices, self.holds = outputs, view, matrices, holds
         self.products = products or matrices
         self.broadcasts = kind == ELEMENTWISE and len(self.inputs) > 1  # inputs may be broadcast, or cast
-        self.jvp, self.batch, self.refuse = jvp, batch, refuse
+        self.jvp, self.batch, self.check = jvp, batch, check
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
         self.parts: Callable[[OpNode], None] | None = None  # makes a node several, where PyTorch has several (autolab.autograd.fused)
@@ -259,14 +259,14 @@ class Slot:
         raise NotImplementedError
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        return self.kept(node)[0]
+        return self.entry(node)[0]
 
-    def kept(self, node: OpNode) -> tuple[Any, ...]:
+    def entry(self, node: OpNode) -> tuple[Any, ...]:
         assert node.saved is not None
         return node.saved[self.start : self.start + self.width]
 
     def show(self, node: OpNode) -> Saved:
-        return Saved(self.name, self.kept(node)[0], True)
+        return Saved(self.name, self.entry(node)[0], True)
 
 
 class Setting(Slot):
@@ -297,7 +297,7 @@ class Shapes(Slot):
     __slots__ = ()
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
-        return (tuple(np.shape(a) for a in raw),)
+        return (tuple([np.shape(a) for a in raw]),)
 
 
 class Value(Slot):
@@ -310,13 +310,13 @@ class Value(Slot):
         return save(args[self.index], raw[self.index])
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        raw, version = checked(node, self.name, self.kept(node), node.edges[self.index])
+        raw, version = checked(node, self.name, self.entry(node), node.edges[self.index])
         if not create_graph or version is NEVER:
             return raw
         return with_history(raw, node.edges[self.index], version)
 
     def show(self, node: OpNode) -> Saved:
-        return show_value(self.name, self.kept(node))
+        return show_value(self.name, self.entry(node))
 
 
 class Out(Slot):
@@ -331,11 +331,11 @@ class Out(Slot):
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
         edge = (node, self.index) if self.index else node
-        raw, version = checked(node, self.name, self.kept(node), edge)
+        raw, version = checked(node, self.name, self.entry(node), edge)
         return with_history(raw, edge, version) if create_graph else raw
 
     def show(self, node: OpNode) -> Saved:
-        return show_value(self.name, self.kept(node))
+        return show_value(self.name, self.entry(node))
 
 
 class Values(Slot):
@@ -347,13 +347,13 @@ class Values(Slot):
         return (tuple(save(a, r) for a, r in zip(args, raw)),)
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        found = [checked(node, self.name, one, edge) for one, edge in zip(self.kept(node)[0], node.edges)]
+        found = [checked(node, self.name, one, edge) for one, edge in zip(self.entry(node)[0], node.edges)]
         if not create_graph:
             return [raw for raw, _ in found]
         return [raw if version is NEVER else with_history(raw, e, version) for (raw, version), e in zip(found, node.edges)]
 
     def show(self, node: OpNode) -> Saved:
-        shown = [show_value(self.name, one) for one in self.kept(node)[0]]
+        shown = [show_value(self.name, one) for one in self.entry(node)[0]]
         return Saved(self.name, [one.value for one in shown], all(one.version_ok for one in shown))
 
 
@@ -368,7 +368,7 @@ def op(name: str, forward: Callable[..., Any], kind: str = GENERAL, **details: A
     `matrices` the row is a product of two matrices; `products` both sides of each `@` in its rules are matrices;
     `holds` its settings may be arrays (an index), and are freed as saved values are;
     `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules; `shared` names what several rules ask for
-    and is computed once for all of them, `{"xhat": lambda x, axes: ...}`; `refuse` is called on the raw
+    and is computed once for all of them, `{"xhat": lambda x, axes: ...}`; `check` is called on the raw
     operands first, and raises for those that NumPy would take and PyTorch does not (the shortcuts see only float32 and float64).
     """
     if name in TABLE:

@@ -17,7 +17,7 @@ clip = getattr(np._core.umath, "clip", np.clip)  # type: ignore[attr-defined]  #
 
 def in_blocks(into: Callable[..., Any], *args: Any, out: Array) -> Array:
     """Call into(*args, out) for one block of `out`, and of the arrays that go along with it, after the other; `out`."""
-    if out.ndim == 1 and out.size <= BLOCK:
+    if out.size <= BLOCK:
         into(*args, out)
         return out
     flat, *parts = (a.ravel("K") if type(a) is np.ndarray else a for a in (out, *args))

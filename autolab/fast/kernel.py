@@ -91,7 +91,7 @@ def _blockwise(formula: Callable[..., Any], into: Callable[..., Any], least: int
     def compute(x: Any, *others: Any, **settings: Any) -> Any:
         if type(x) is np.ndarray and x.size >= least and x.ndim and x.dtype in dtypes:
             values = (*others, *[settings.get(name, default) for name, default in defaults.items()]) if defaults else others
-            out = np.empty_like(x)
+            out = np.empty(x.shape, x.dtype) if x.flags.c_contiguous else np.empty_like(x)
             if out.strides == x.strides and all(map(goes_along, values, repeat(x))):
                 return in_blocks(into, x, *values, out=out)
         return formula(x, *others, **settings)

@@ -19,7 +19,7 @@ def compile_in_place(op: Op, plan: Plan) -> Callable[..., Any] | None:
     """The function `vjp_in_place` for the nodes of a row whose rules work entry by entry; None for other rows."""
     if op.kind != "elementwise" or op.outputs != 1 or op.variadic or plan.shared:
         return None
-    rules = [(i, written(rule.function), wanted) for i, rule, wanted in plan.rules]
+    rules = [(i, out_rule(rule.function), wanted) for i, rule, wanted in plan.rules]
     if all(rule.steps == 0 for _, rule, _ in rules):  # g itself
         return None
     last = None if any(rule.steps == 0 for _, rule, _ in rules) else rules[-1][0]
@@ -31,7 +31,7 @@ def compile_in_place(op: Op, plan: Plan) -> Callable[..., Any] | None:
         if values is None or not (same or g.flags.c_contiguous) or not all(goes_along(v, g) for v in values):
             return node.run(g, False)
         found: list[Any] = [None] * len(node.edges)
-        if node.edges[0] is node.edges[-1] and len(rules) == 2 and say_the_same(rules, values):  # z * z
+        if node.edges[0] is node.edges[-1] and len(rules) == 2 and same_computation(rules, values):  # z * z
             i, rule, wanted = rules[0]
             half = apply(rule, g, same, [values[k] for k in wanted], g if ours else None)
             found[i] = np.add(half, half, out=half if half.flags.writeable else None)
@@ -43,7 +43,7 @@ def compile_in_place(op: Op, plan: Plan) -> Callable[..., Any] | None:
     return vjp_in_place
 
 
-class Written(NamedTuple):
+class OutRule(NamedTuple):
     """A rule with a place for its result: `multiply(g, y, out)` for `g * y`. `steps`: how many operations it is; 0 if it is g itself.
 
     calls: it calls a function for its result, which knows best how to.
@@ -56,9 +56,9 @@ class Written(NamedTuple):
     calls: bool = False
 
 
-def written(rule: Callable[..., Any]) -> Written:
+def out_rule(rule: Callable[..., Any]) -> OutRule:
     if rule in BLOCK_KERNELS:
-        return Written(KERNELS[rule].function, None, 9, BLOCK_KERNELS[rule])
+        return OutRule(KERNELS[rule].function, None, 9, BLOCK_KERNELS[rule])
     rule = KERNELS[rule].function if rule in KERNELS else rule
     count = rule.__code__.co_argcount
     given = ["g", *(f"v{k}" for k in range(1, count))]
@@ -69,7 +69,7 @@ def written(rule: Callable[..., Any]) -> Written:
         def into(*args: Any) -> None:
             args[-1][...] = rule(*args[:-1])
 
-        return Written(rule, None, 9, into)
+        return OutRule(rule, None, 9, into)
     found = ast.parse(text, mode="eval").body
     steps = sum(isinstance(n, ast.BinOp | ast.UnaryOp | ast.Call | ast.Compare | ast.IfExp) for n in ast.walk(found))
     if isinstance(found, ast.BinOp) and type(found.op) in UFUNCS:
@@ -79,16 +79,16 @@ def written(rule: Callable[..., Any]) -> Written:
     else:
         line = f"out[...] = {text}"
     exec(compile(f"def into({', '.join(given)}, out):\n    {line}\n", "<large>", "exec"), names)
-    return Written(rule, text, steps if steps or text == "g" else 9, names["into"], isinstance(found, ast.Call))
+    return OutRule(rule, text, steps if steps or text == "g" else 9, names["into"], isinstance(found, ast.Call))
 
 
-def say_the_same(rules: list[Any], values: list[Any]) -> bool:
+def same_computation(rules: list[Any], values: list[Any]) -> bool:
     """Whether two rules compute the same from the same values."""
     a, b = rules
     return a[1].text is not None and a[1].text == b[1].text and all(values[j] is values[k] for j, k in zip(a[2], b[2]))
 
 
-def apply(rule: Written, g: Any, same: bool, values: list[Any], over: Any) -> Any:
+def apply(rule: OutRule, g: Any, same: bool, values: list[Any], over: Any) -> Any:
     """The rule's result, written over `over` if that is given."""
     if not rule.steps:
         return g

@@ -43,7 +43,7 @@ NAMES.update(
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
         "Tensor": Tensor, "View": View, "usual_view": usual_view, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
-        "f32": np.float32, "f64": np.float64, "fit": fit, "general_run": OpNode.run, "apply_general": apply_general,
+        "f32": np.float32, "f64": np.float64, "fit": fit, "inf": np.inf, "general_run": OpNode.run, "apply_general": apply_general,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
         "changed_inputs": changed_inputs, "slow_threads": slow_threads,

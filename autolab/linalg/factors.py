@@ -1,4 +1,4 @@
-"""Determinants and factorizations."""
+"""Determinants and factorizations of matrices, on rows of autolab.rules.matrix: LU, QR, Cholesky, eigenvalues, singular values."""
 
 from __future__ import annotations
 

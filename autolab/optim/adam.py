@@ -1,4 +1,4 @@
-"""Adam and AdamW."""
+"""Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019)."""
 
 from __future__ import annotations
 

@@ -5,11 +5,14 @@ recorded (`create_graph=True`). They are expressions; they write into nothing, a
 """
 
 from autolab.engine.tensor import TABLE
-from autolab.rules import arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, strided, words, written
+from autolab.rules import arithmetic, calculus, elementwise, index, linalg, nn, order, reduce, scatter, shape, strided, view_write
+
+# isort: split
+from autolab.rules import numpy_dispatch  # last: it takes the rows that are there
 
 # Rows that are loaded with the functions that use them: activations, conv, ctc, padding, pool, resize (autolab.nn.functional), matrix and
 # the special functions.
 __all__ = [
-    "TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "order", "reduce", "scatter", "shape", "smooth", "strided",
-    "words", "written",
+    "TABLE", "arithmetic", "calculus", "elementwise", "index", "linalg", "nn", "numpy_dispatch", "order", "reduce", "scatter", "shape",
+    "strided", "view_write",
 ]  # fmt: skip

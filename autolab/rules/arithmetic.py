@@ -3,7 +3,7 @@
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
-from autolab.rules import refuse
+from autolab.rules import input_checks
 from autolab.rules.elementwise import is_number, keep, or_one
 
 E = ELEMENTWISE
@@ -12,11 +12,11 @@ E = ELEMENTWISE
 # -- remainders, signs -------------------------------------------------------------------------
 
 fmod = op(
-    "fmod", lambda x, y: np.fmod(x, y), E, numpy=np.fmod, refuse=refuse.whole_division_by_zero("fmod_cpu"),
+    "fmod", lambda x, y: np.fmod(x, y), E, numpy=np.fmod, check=input_checks.whole_division_by_zero("fmod_cpu"),
     node=lambda x, y: f"FmodBackward{0 if is_number(y) else 1}", number={"FmodBackward0": "y"},
     x=lambda g: g, y=lambda g, x, y: -g * np.trunc(x / y),
 )  # fmt: skip
-frac = op("frac", lambda x: x - np.trunc(x), E, refuse=refuse.integers("frac_cpu"), x=lambda g: g)
+frac = op("frac", lambda x: x - np.trunc(x), E, check=input_checks.integers("frac_cpu"), x=lambda g: g)
 copysign = op(
     "copysign", lambda x, y: np.copysign(x, y), E, numpy=np.copysign, promote="float",
     node=lambda x, y: f"CopysignBackward{1 if is_number(y) else 0}", number={"CopysignBackward1": "y"},
@@ -31,13 +31,13 @@ angle = op(
 )  # fmt: skip
 # A number is mantissa * 2**exponent, with a mantissa from 0.5 up to 1.
 frexp = op(
-    "frexp", lambda x: np.frexp(x), GENERAL, outputs=2, refuse=refuse.integers("frexp"), batch=lambda x: frexp(x),
+    "frexp", lambda x: np.frexp(x), GENERAL, outputs=2, check=input_checks.integers("frexp"), batch=lambda x: frexp(x),
     x=lambda g, out_1: g[0] / np.exp2(out_1.astype(g[0].dtype)),
 )  # fmt: skip
 # In the dtype that came: the next float16 is not the next float32.
 nextafter = op("nextafter", lambda x, y: np.nextafter(x, y), E, promote="")
-gcd = op("gcd", lambda x, y: np.gcd(x, y), E, refuse=refuse.all_but_whole("gcd_cpu"))
-lcm = op("lcm", lambda x, y: np.lcm(x, y), E, refuse=refuse.all_but_whole("lcm_cpu"))
+gcd = op("gcd", lambda x, y: np.gcd(x, y), E, check=input_checks.all_but_whole("gcd_cpu"))
+lcm = op("lcm", lambda x, y: np.lcm(x, y), E, check=input_checks.all_but_whole("lcm_cpu"))
 
 
 # -- choices -----------------------------------------------------------------------------------
@@ -96,11 +96,11 @@ lerp = op(
     x=lambda g, weight: g * (1 - weight), y=lambda g, weight: g * weight, weight=lambda g, x, y: g * (y - x),
 )  # fmt: skip
 addcmul = op(
-    "addcmul", lambda x, a, b, *, value=1: x + value * (a * b), E, refuse=refuse.bools("addcmul_cpu_out"),
+    "addcmul", lambda x, a, b, *, value=1: x + value * (a * b), E, check=input_checks.bools("addcmul_cpu_out"),
     x=lambda g: g, a=lambda g, b, value: g * (b * value), b=lambda g, a, value: g * (a * value),
 )  # fmt: skip
 addcdiv = op(
-    "addcdiv", lambda x, a, b, *, value=1: x + value * (a / b), E, refuse=refuse.whole_quotients,
+    "addcdiv", lambda x, a, b, *, value=1: x + value * (a / b), E, check=input_checks.whole_quotients,
     x=lambda g: g, a=lambda g, b, value: g * value / b, b=lambda g, a, b, value: -g * (value * a / (b * b)),
 )  # fmt: skip
 
@@ -108,5 +108,5 @@ addcdiv = op(
 # -- bits: no gradient -------------------------------------------------------------------------------
 
 logical_xor = op("logical_xor", lambda x, y: np.logical_xor(x, y), E, numpy=np.logical_xor)
-bitwise_left_shift = op("bitwise_left_shift", lambda x, y: np.left_shift(x, y), E, refuse=refuse.all_but_whole("lshift_cpu"))
-bitwise_right_shift = op("bitwise_right_shift", lambda x, y: np.right_shift(x, y), E, refuse=refuse.all_but_whole("rshift_cpu"))
+bitwise_left_shift = op("bitwise_left_shift", lambda x, y: np.left_shift(x, y), E, check=input_checks.all_but_whole("lshift_cpu"))
+bitwise_right_shift = op("bitwise_right_shift", lambda x, y: np.right_shift(x, y), E, check=input_checks.all_but_whole("rshift_cpu"))

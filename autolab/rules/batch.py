@@ -15,7 +15,7 @@ from autolab.engine.op import from_the_end
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
-from autolab.rules import linalg, nn, reduce, shape, strided, written
+from autolab.rules import linalg, nn, reduce, shape, strided, view_write
 from autolab.transforms.batched import Batch
 
 
@@ -30,7 +30,7 @@ def batch(*rows):
     return register
 
 
-def widened(x, ndim):
+def add_axes(x, ndim):
     """x with axes of length 1 behind the samples' axis, up to `ndim` axes for each sample."""
     return x if x.ndim > ndim else np.reshape(x, (x.shape[0], *(1,) * (ndim + 1 - x.ndim), *x.shape[1:]))
 
@@ -45,14 +45,14 @@ def reshape(x, size, shape):
 
 @batch(shape.expand)
 def expand(x, size, shape):
-    return np.broadcast_to(widened(x, len(shape)), (size, *shape))
+    return np.broadcast_to(add_axes(x, len(shape)), (size, *shape))
 
 
 @batch(shape.repeat)
 def repeat(x, repeats):
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
     repeats = (1,) * (x.ndim - 1 - len(repeats)) + repeats
-    return np.tile(widened(x, len(repeats)), (1, *repeats))
+    return np.tile(add_axes(x, len(repeats)), (1, *repeats))
 
 
 @batch(shape.t)
@@ -167,7 +167,7 @@ def product(x, y, batched):
     if b == 2 and batched == (True, False):
         return np.reshape(linalg.mm(rows_of(x), y), (*x.shape[:-1], y.shape[-1]))
     most = max(a, b)
-    x, y = (widened(z, most) if own else z for z, own in zip((x, y), batched))
+    x, y = (add_axes(z, most) if own else z for z, own in zip((x, y), batched))
     # An outer product for each sample: multiplying is three times as fast as a loop of products with one term.
     return x * y if x.shape[-1] == 1 else linalg.matmul(x, y)
 
@@ -241,13 +241,13 @@ def add_at(g, key, shape, size):
 def index_put(x, y, key):
     key, ahead = key_for_batch(key)
     room = np.empty(x.shape, bool)[key].ndim - 1
-    return i.index_put(x, np.moveaxis(widened(y, room), 0, ahead), key=key)
+    return i.index_put(x, np.moveaxis(add_axes(y, room), 0, ahead), key=key)
 
 
 @batch(i.gather)
 def gather(x, index, axis):
     if x.ndim == 1:  # 0-d samples: every index is 0
-        return np.broadcast_to(widened(x, index.ndim - 1), index.shape)
+        return np.broadcast_to(add_axes(x, index.ndim - 1), index.shape)
     return i.gather(x, index, axis=from_the_end(axis, x.ndim - 1))
 
 
@@ -348,14 +348,14 @@ def nll_loss(x, target, weight, reduction, ignore_index, axis, batched, size):
 def bce_with_logits(x, target, weight, pos_weight, reduction, batched, size):
     n = max(z.ndim - own for z, own in zip((x, target), batched))
     x, target = (z if own else np.broadcast_to(z, (size, *z.shape)) for z, own in zip((x, target), batched))
-    weight, pos_weight = (widened(z, n) if own else z for z, own in zip((weight, pos_weight), batched[2:]))
+    weight, pos_weight = (add_axes(z, n) if own else z for z, own in zip((weight, pos_weight), batched[2:]))
     return reduced(nn.bce_with_logits(x, target, weight, pos_weight, reduction="none"), reduction)
 
 
 @batch(nn.layer_norm)
 def layer_norm(x, weight, bias, axes, eps, batched, size):
     x = x if batched[0] else np.broadcast_to(x, (size, *x.shape))
-    weight, bias = (widened(z, x.ndim - 1) if own else z for z, own in zip((weight, bias), batched[1:]))
+    weight, bias = (add_axes(z, x.ndim - 1) if own else z for z, own in zip((weight, bias), batched[1:]))
     return nn.layer_norm(x, weight, bias, axes=axes, eps=eps)
 
 
@@ -395,17 +395,17 @@ class LookOfEach:
         return found if isinstance(x, Tensor) else found.payload
 
 
-@batch(written.put)
+@batch(view_write.put)
 def put(x, y, look, size):
-    return written.put(x, y, look=LookOfEach(look, size))
+    return view_write.put(x, y, look=LookOfEach(look, size))
 
 
 @batch(e.copy)
 def copy(x, y):
-    return e.copy(x, widened(y, x.ndim - 1))
+    return e.copy(x, add_axes(y, x.ndim - 1))
 
 
 @batch(e.fill)
 def fill(x, y, size, batched):
     x = x if batched[0] else np.broadcast_to(x, (size, *x.shape))
-    return e.copy(x, widened(y, x.ndim - 1)) if batched[1] else e.fill(x, y)
+    return e.copy(x, add_axes(y, x.ndim - 1)) if batched[1] else e.fill(x, y)

@@ -30,7 +30,7 @@ def hankel_terms(order, x, sign):
 
 
 def scaled_i(order):
-    """exp(-|x|) I(x)."""
+    """The forward function of a modified Bessel function of this order, times exp(-|x|), so that it cannot overflow."""
 
     @in_double
     def forward(x):

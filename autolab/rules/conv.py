@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import BILINEAR, GENERAL, LINEAR, op
-from autolab.rules.reduce import channel_sums
+from autolab.rules.reduce import channel_sums, merge_samples
 
 
 def places(n, k, stride, padding, dilation):
@@ -73,10 +73,6 @@ def conv_weight_values(g, x, *, kernel, stride, padding, dilation, groups):
 # -- a batch of them: samples of x are more of them; samples of the weight are groups more ---------------
 
 
-def joined(z):
-    return np.reshape(z, (z.shape[0] * z.shape[1], *z.shape[2:]))
-
-
 def split_samples(z, size):
     return np.reshape(z, (size, z.shape[0] // size, *z.shape[1:]))
 
@@ -98,17 +94,17 @@ def all_leading(values, batched, size):
 
 def conv_batch(x, weight, bias, batched, size, row, settings):
     if batched == (True, False, False):
-        return split_samples(row(joined(x), weight, bias, **settings), size)
+        return split_samples(row(merge_samples(x), weight, bias, **settings), size)
     x, weight, bias = all_leading((x, weight, bias), batched, size)
     bias = bias if bias is None else np.reshape(bias, (-1,))
-    return out_of_channels(row(into_channels(x), joined(weight), bias, **settings | {"groups": size * settings["groups"]}), size)
+    return out_of_channels(row(into_channels(x), merge_samples(weight), bias, **settings | {"groups": size * settings["groups"]}), size)
 
 
 def conv_input_batch(g, weight, batched, size, row, settings):
     if batched == (True, False):
-        return split_samples(row(joined(g), weight, **settings), size)
+        return split_samples(row(merge_samples(g), weight, **settings), size)
     g, weight = all_leading((g, weight), batched, size)
-    return out_of_channels(row(into_channels(g), joined(weight), **settings | {"groups": size * settings["groups"]}), size)
+    return out_of_channels(row(into_channels(g), merge_samples(weight), **settings | {"groups": size * settings["groups"]}), size)
 
 
 def conv_weight_batch(g, x, row, size, settings):

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import GENERAL, op
+from autolab.rules.reduce import logsumexp
 
 
 def states_of(targets, lengths, blank):
@@ -28,9 +29,7 @@ def shifted(a, k):
 
 def total(parts):
     """log of the sum of exponentials."""
-    top = np.max(parts, axis=0)
-    safe = np.where(np.isinf(top), 0, top)
-    return np.log(np.sum(np.exp(np.stack(parts) - safe), axis=0)) + safe
+    return logsumexp(np.stack(parts), axis=0)
 
 
 def alphas(seen, skips):

@@ -9,11 +9,12 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
-from autolab.rules import refuse
+from autolab.rules import input_checks
 from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+SQRT_HALF_PI = math.sqrt(0.5 / math.pi)
 
 
 # -- what rules are made of ------------------------------------------------------------------------
@@ -32,14 +33,14 @@ def or_one(x):
 # -- arithmetic ------------------------------------------------------------------------------
 
 add = op("add", lambda x, y: x + y, E, numpy=np.add, x=lambda g: g, y=lambda g: g)
-sub = op("sub", lambda x, y: x - y, E, numpy=np.subtract, refuse=refuse.bools_to_subtract, x=lambda g: g, y=lambda g: -g)
+sub = op("sub", lambda x, y: x - y, E, numpy=np.subtract, check=input_checks.bools_to_subtract, x=lambda g: g, y=lambda g: -g)
 rsub = op(
-    "rsub", lambda x, y: y - x, E, node="RsubBackward1", number={"RsubBackward1": "y"}, refuse=refuse.bools_to_subtract,
+    "rsub", lambda x, y: y - x, E, node="RsubBackward1", number={"RsubBackward1": "y"}, check=input_checks.bools_to_subtract,
     x=lambda g: -g, y=lambda g: g,
 )  # fmt: skip
 mul = op("mul", lambda x, y: x * y, E, numpy=np.multiply, x=lambda g, y: g * y, y=lambda g, x: g * x)
 div = op("div", lambda x, y: x / y, E, numpy=np.divide, promote="float", x=lambda g, y: g / y, y=lambda g, x, y: -g * (x / y) / y)
-neg = op("neg", lambda x: -x, E, numpy=np.negative, refuse=refuse.bools_to_negate, x=lambda g: -g)
+neg = op("neg", lambda x: -x, E, numpy=np.negative, check=input_checks.bools_to_negate, x=lambda g: -g)
 reciprocal = op("reciprocal", lambda x: 1 / x, E, numpy=np.reciprocal, promote="float", x=lambda g, out: -g * out * out)
 
 
@@ -63,25 +64,26 @@ def power(x, y):
 
 
 pow = op(
-    "pow", power, E, numpy=np.power, refuse=refuse.bools("pow"),
+    "pow", power, E, numpy=np.power, check=input_checks.bools("pow"),
     node=lambda x, y: "PowBackward2" if is_number(x) else "PowBackward1", number={"PowBackward2": "x"},
     x=lambda g, x, y: np.where(y == 0, 0, g * (y * x ** np.where(y == 0, 1, y - 1))),
     y=lambda g, x, y, out: g * (out * log_of_base(x, y)),
 )  # fmt: skip
-float_floor = op("floor", lambda x: np.floor(x), E, numpy=np.floor, refuse=refuse.bools("floor_vml_cpu"), x=lambda g: np.zeros_like(g))
-ceil = op("ceil", lambda x: np.ceil(x), E, numpy=np.ceil, refuse=refuse.bools("ceil_vml_cpu"), x=lambda g: np.zeros_like(g))
+float_floor = op("floor", lambda x: np.floor(x), E, numpy=np.floor, check=input_checks.bools("floor_vml_cpu"), x=lambda g: np.zeros_like(g))
+ceil = op("ceil", lambda x: np.ceil(x), E, numpy=np.ceil, check=input_checks.bools("ceil_vml_cpu"), x=lambda g: np.zeros_like(g))
 round = op(
     "round", lambda x, *, decimals=0: np.round(x, decimals), E, numpy=np.round, x=lambda g: np.zeros_like(g),
     node=lambda x, *, decimals=0: f"RoundBackward{1 if decimals else 0}",
 )  # fmt: skip
-trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, refuse=refuse.bools("trunc_vml_cpu"), x=lambda g: np.zeros_like(g))
+trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, check=input_checks.bools("trunc_vml_cpu"), x=lambda g: np.zeros_like(g))
 floor_divide = op(
     "floor_divide", lambda x, y: np.floor_divide(x, y), E, numpy=np.floor_divide, node="DivBackward2",
-    refuse=refuse.whole_division_by_zero("div_floor_cpu"),
+    check=input_checks.whole_division_by_zero("div_floor_cpu"),
     x=lambda g: np.zeros_like(g), y=lambda g: np.zeros_like(g),
 )  # fmt: skip
 trunc_divide = op(
-    "trunc_divide", lambda x, y: quotient_towards_zero(x, y), E, node="DivBackward2", refuse=refuse.whole_division_by_zero("div_trunc_cpu"),
+    "trunc_divide", lambda x, y: quotient_towards_zero(x, y), E, node="DivBackward2",
+    check=input_checks.whole_division_by_zero("div_trunc_cpu"),
     x=lambda g: np.zeros_like(g), y=lambda g: np.zeros_like(g),
 )  # fmt: skip
 
@@ -95,7 +97,7 @@ def quotient_towards_zero(x, y):
 
 
 remainder = op(
-    "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder, refuse=refuse.whole_division_by_zero("remainder_cpu"),
+    "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder, check=input_checks.whole_division_by_zero("remainder_cpu"),
     node=lambda x, y: f"RemainderBackward{0 if is_number(y) else 1}", number={"RemainderBackward0": "y"},
     x=lambda g: g, y=lambda g, x, y: -g * floor_divide(x, y),
 )  # fmt: skip
@@ -130,27 +132,33 @@ def log1p_exp(x):
 
 
 # At 0 the gradient of relu is 0; leaky_relu takes the negative slope there.
-relu = op("relu", lambda x: np.maximum(x, 0), E, refuse=refuse.bools_to_relu, x=lambda g, out: keep_at(g, out > 0, out))
+relu = op("relu", lambda x: np.maximum(x, 0), E, check=input_checks.bools_to_relu, x=lambda g, out: keep_at(g, out > 0, out))
 leaky_relu = op(
     "leaky_relu", lambda x, *, negative_slope: np.where(x > 0, x, x * negative_slope)[()], E,
-    refuse=refuse.integers("leaky_relu_cpu"),
+    check=input_checks.integers("leaky_relu_cpu"),
     x=lambda g, x, negative_slope: straight_at(np.where(x > 0, g, g * negative_slope), x, of="LeakyRelu"),
 )  # fmt: skip
 silu = op(
-    "silu", lambda x: x / (1 + np.exp(-x)), E, refuse=refuse.integers("silu_cpu"),
+    "silu", lambda x: x / (1 + np.exp(-x)), E, check=input_checks.integers("silu_cpu"),
     x=lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))),
 )  # fmt: skip
 softplus = op(
-    "softplus", lambda x, *, beta, threshold: np.where(x * beta > threshold, x, log1p_exp(x * beta) / beta)[()], E,
-    refuse=refuse.integers("softplus_cpu"),
+    "softplus", lambda x, *, beta=1, threshold=math.inf: np.where(x * beta > threshold, x, log1p_exp(x * beta) / beta)[()], E,
+    check=input_checks.integers("softplus_cpu"),
     x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)),
 )  # fmt: skip
 erf = op("erf", lambda x: erf_values(x), E, promote="float", x=lambda g, x: g * (TWO_OVER_SQRT_PI * np.exp(-x * x)))
 
+
+def normal_density(x):
+    """The density of the normal distribution: exp(-x**2 / 2) / sqrt(2 pi)."""
+    return np.exp(-0.5 * x * x) * SQRT_HALF_PI
+
+
 # -- absolute values, choices ------------------------------------------------------------------
 
 # At 0 the gradient of abs is sign(0) = 0.
-abs = op("abs", lambda x: np.abs(x), E, numpy=np.absolute, refuse=refuse.bools("abs_cpu"), x=lambda g, x: g * np.sign(x))
+abs = op("abs", lambda x: np.abs(x), E, numpy=np.absolute, check=input_checks.bools("abs_cpu"), x=lambda g, x: g * np.sign(x))
 sign = op("sign", lambda x: np.sign(x), E, numpy=np.sign, x=lambda g: np.zeros_like(g))
 # A tie gives each side half of the gradient; beside a nan both get all of it.
 maximum = op(

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
-from autolab.rules.elementwise import TWO_OVER_SQRT_PI, erf
+from autolab.rules.elementwise import TWO_OVER_SQRT_PI, erf, normal_density
 
 E = ELEMENTWISE
 SQRT_PI, SQRT_2 = math.sqrt(math.pi), math.sqrt(2)
@@ -126,7 +126,7 @@ erfcx = op("erfcx", lambda x: erfcx_values(x), E, promote="float", node="Special
            x=lambda g, x, out: g * (2 * x * out - TWO_OVER_SQRT_PI))  # fmt: skip
 erfinv = op("erfinv", lambda x: erfinv_values(x), E, promote="float", x=lambda g, out: g * (SQRT_PI / 2 * np.exp(out * out)))
 ndtr = op("ndtr", lambda x: erfc(-x / SQRT_2) / 2, E, promote="float", node="SpecialNdtrBackward0",
-          x=lambda g, x: g * (np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)))  # fmt: skip
+          x=lambda g, x: g * normal_density(x))  # fmt: skip
 ndtri = op("ndtri", lambda x: ndtri_values(x), E, promote="float", node="SpecialNdtriBackward0",
            x=lambda g, out: g * (math.sqrt(2 * math.pi) * np.exp(0.5 * out * out)))  # fmt: skip
 log_ndtr = op("log_ndtr", lambda x: log_ndtr_values(x), E, promote="float", node="SpecialLogNdtrBackward0",

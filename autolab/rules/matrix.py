@@ -10,6 +10,7 @@ import numpy as np
 from autolab.engine.node import sum_to
 from autolab.engine.op import GENERAL, op
 from autolab.rules import lapack
+from autolab.rules.reduce import call_row
 
 
 class LinAlgError(RuntimeError):
@@ -20,11 +21,6 @@ class LinAlgError(RuntimeError):
         ...
     autolab.rules.matrix.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could ...
     """
-
-
-def of_stacks(x, row, settings):
-    """vmap: the samples are one axis of the stack more."""
-    return row(x, **settings)
 
 
 def of_two_stacks(a, b, row, settings):
@@ -64,7 +60,7 @@ def each(function, x):
 
 
 inv = op(
-    "inv", inv_values, GENERAL, numpy=np.linalg.inv, node="LinalgInvExBackward0", batch=of_stacks, x=lambda g, out: -(out.mT @ g @ out.mT)
+    "inv", inv_values, GENERAL, numpy=np.linalg.inv, node="LinalgInvExBackward0", batch=call_row, x=lambda g, out: -(out.mT @ g @ out.mT)
 )
 
 
@@ -142,7 +138,7 @@ def pinv_values(x, *, atol=0.0, rtol=None, hermitian=False):
     return (left * turned[..., None, :]) @ right.mT
 
 
-pinv = op("pinv", pinv_values, GENERAL, node="LinalgPinvBackward0", batch=of_stacks, x=pinv_rule)
+pinv = op("pinv", pinv_values, GENERAL, node="LinalgPinvBackward0", batch=call_row, x=pinv_rule)
 
 
 # -- determinants --------------------------------------------------------------------------------
@@ -166,14 +162,14 @@ def cofactor_rule(g, x, out):
     return np.sum(g * out, axis=(-2, -1), keepdims=True) * turned - out @ g.mT @ turned
 
 
-cofactor = op("cofactor", cofactor_values, GENERAL, batch=of_stacks, x=cofactor_rule)
+cofactor = op("cofactor", cofactor_values, GENERAL, batch=call_row, x=cofactor_rule)
 det = op(
-    "det", lambda x: np.linalg.det(x), GENERAL, numpy=np.linalg.det, node="LinalgDetBackward0", batch=of_stacks,
+    "det", lambda x: np.linalg.det(x), GENERAL, numpy=np.linalg.det, node="LinalgDetBackward0", batch=call_row,
     x=lambda g, x: g[..., None, None] * cofactor(x),
 )  # fmt: skip
 slogdet = op(
     "slogdet", lambda x: tuple(np.linalg.slogdet(x)), GENERAL, node="LinalgSlogdetBackward0", outputs=2,
-    batch=of_stacks,
+    batch=call_row,
     x=lambda g, x: g[1][..., None, None] * inv(x, check=False).mT,
 )  # fmt: skip
 
@@ -210,7 +206,7 @@ def cholesky_rule(g, out):
     return solve(out.mT, solve(out.mT, both).mT).mT
 
 
-cholesky = op("cholesky", cholesky_values, GENERAL, node="LinalgCholeskyExBackward0", batch=of_stacks, x=cholesky_rule)
+cholesky = op("cholesky", cholesky_values, GENERAL, node="LinalgCholeskyExBackward0", batch=call_row, x=cholesky_rule)
 
 
 def gaps(values, inner):
@@ -228,7 +224,7 @@ def eigh_rule(g, out_0, out_1):
 
 eigh = op(
     "eigh", lambda x, *, lower=True: tuple(np.linalg.eigh(x if lower else x.mT)), GENERAL, node="LinalgEighBackward0",
-    outputs=2, batch=of_stacks,
+    outputs=2, batch=call_row,
     x=eigh_rule,
 )  # fmt: skip
 
@@ -252,7 +248,7 @@ def svd_rule(g, out_0, out_1, out_2):
 
 svd = op(
     "svd", lambda x, *, full_matrices=False: tuple(np.linalg.svd(x, full_matrices)), GENERAL, node="LinalgSvdBackward0",
-    outputs=3, batch=of_stacks,
+    outputs=3, batch=call_row,
     x=svd_rule,
 )  # fmt: skip
 
@@ -319,7 +315,7 @@ def order_of(pivots, *, rows):
     return order
 
 
-lu_pivots = op("lu_pivots", pivots_of, GENERAL, batch=of_stacks)
+lu_pivots = op("lu_pivots", pivots_of, GENERAL, batch=call_row)
 lu_order = op("lu_order", order_of, GENERAL, batch=lambda pivots, rows: lu_order(pivots, rows=rows))
 
 
@@ -332,7 +328,7 @@ def lu_rule(g, out):
     return solve_triangular(out.mT, right, upper=True, unit=True)
 
 
-lu = op("lu", lu_values, GENERAL, node="LinalgLuFactorExBackward0", batch=of_stacks, x=lu_rule)
+lu = op("lu", lu_values, GENERAL, node="LinalgLuFactorExBackward0", batch=call_row, x=lu_rule)
 
 
 # -- functions of matrices -----------------------------------------------------------------------
@@ -369,7 +365,7 @@ def matrix_exp_rule(g, x):
     return matrix_exp(np.concatenate([upper, lower], axis=-2))[..., :n, n:]
 
 
-matrix_exp = op("matrix_exp", matrix_exp_values, GENERAL, node="LinalgMatrixExpBackward0", batch=of_stacks, x=matrix_exp_rule)
+matrix_exp = op("matrix_exp", matrix_exp_values, GENERAL, node="LinalgMatrixExpBackward0", batch=call_row, x=matrix_exp_rule)
 
 
 # -- distances -----------------------------------------------------------------------------------

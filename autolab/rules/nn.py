@@ -8,7 +8,7 @@ from autolab.engine.node import sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
 from autolab.rules.elementwise import sigmoid, softplus
 from autolab.rules.index import embedding
-from autolab.rules.reduce import channel_sums, count, put_along_axis
+from autolab.rules.reduce import channel_sums, mean, merge_samples, put_along_axis
 
 # -- probabilities -----------------------------------------------------------------------------
 
@@ -29,6 +29,7 @@ softmax = op(
     "softmax", softmax_values, GENERAL,
     x=lambda g, out, axis: out * (g - np.sum(g * out, axis=axis, keepdims=True)),
 )  # fmt: skip
+softmax_back = softmax.rules["x"].function
 log_softmax = op(
     "log_softmax", log_softmax_values, GENERAL,
     x=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
@@ -51,10 +52,6 @@ def attention_values(x, mask, *, scale, causal):
     return e / np.where(total == 0, 1, total)
 
 
-def attention_back(g, out):
-    return out * (g - np.sum(g * out, axis=-1, keepdims=True))
-
-
 def attention_batch(x, mask, batched, size, row, settings):
     most = max(z.ndim - own for z, own in zip((x, mask), batched) if z is not None)
     x, mask = (z if not own else np.reshape(z, (size, *(1,) * (most + 1 - z.ndim), *z.shape[1:])) for z, own in zip((x, mask), batched))
@@ -63,8 +60,8 @@ def attention_batch(x, mask, batched, size, row, settings):
 
 attention_weights = op(
     "attention_weights", attention_values, GENERAL, node="SafeSoftmaxBackward0", batch=attention_batch,
-    x=lambda g, out, scale: attention_back(g * scale, out),
-    mask=lambda g, out, mask_shape: sum_to(attention_back(g, out), mask_shape),
+    x=lambda g, out, scale: softmax_back(g * scale, out, -1),
+    mask=lambda g, out, mask_shape: sum_to(softmax_back(g, out, -1), mask_shape),
 )  # fmt: skip
 
 
@@ -158,8 +155,7 @@ def cross_entropy_slope(x, target):
 def cross_entropy_curve(u, g, x, reduction):
     """The one-hot part does not change with x."""
     g = share_of_rows(g, x, reduction)
-    p = softmax(x, axis=-1)
-    return p * (u * g - np.sum(u * g * p, axis=-1, keepdims=True))
+    return softmax_back(u * g, softmax(x, axis=-1), -1)
 
 
 def cross_entropy_weigh(u, x, target, reduction):
@@ -167,15 +163,10 @@ def cross_entropy_weigh(u, x, target, reduction):
     return each if reduction == "none" else np.mean(each) if reduction == "mean" else np.sum(each)
 
 
-def joined(z):
-    """Samples and their rows as one axis."""
-    return np.reshape(z, (z.shape[0] * z.shape[1], *z.shape[2:]))
-
-
 def cross_entropy_batch(x, target, size, reduction):
     if x.ndim == 2:  # one row for each sample
         return cross_entropy(x, target, reduction="none")
-    loss = np.reshape(cross_entropy(joined(x), joined(target), reduction="none"), (size, x.shape[1]))
+    loss = np.reshape(cross_entropy(merge_samples(x), merge_samples(target), reduction="none"), (size, x.shape[1]))
     return loss if reduction == "none" else np.mean(loss, axis=-1) if reduction == "mean" else np.sum(loss, axis=-1)
 
 
@@ -185,7 +176,7 @@ def cross_entropy_back_batch(g, x, target, size, reduction):
     if reduction != "none":
         g = np.reshape(share(g, (x.shape[1],), reduction), (size, 1))
         g = g if x.shape[1] == 1 else np.broadcast_to(g, (size, x.shape[1]))
-    return np.reshape(cross_entropy_back(joined(g), joined(x), joined(target), reduction="none"), x.shape)
+    return np.reshape(cross_entropy_back(merge_samples(g), merge_samples(x), merge_samples(target), reduction="none"), x.shape)
 
 
 cross_entropy = op(
@@ -199,14 +190,9 @@ cross_entropy_back = op(
 )  # fmt: skip
 
 
-def softplus_of(x):
-    """log(1 + exp(x))"""
-    return softplus(x, beta=1, threshold=math.inf)
-
-
 def bce_values(x, target, weight, pos_weight, *, reduction):
     log_weight = 1 + (pos_weight - 1) * target
-    loss = (1 - target) * x + log_weight * softplus_of(-x)
+    loss = (1 - target) * x + log_weight * softplus(-x)
     return reduced(loss * weight, reduction)
 
 
@@ -216,7 +202,7 @@ def bce_rule(g, x, target, weight, pos_weight, reduction):
 
 
 def bce_target_rule(g, x, target_shape, weight, pos_weight, reduction):
-    return share(g, x.shape, reduction) * (((pos_weight - 1) * softplus_of(-x) - x) * weight)
+    return share(g, x.shape, reduction) * (((pos_weight - 1) * softplus(-x) - x) * weight)
 
 
 bce_with_logits = op("binary_cross_entropy_with_logits", bce_values, GENERAL, x=bce_rule, target=bce_target_rule)
@@ -237,14 +223,10 @@ def log_from(x):
 # -- normalisation -------------------------------------------------------------------------------
 
 
-def mean_over(x, axes):
-    return np.sum(x, axis=axes, keepdims=True) / count(x.shape, axes)
-
-
 def centred_over(x, axes, eps):
     """x less its mean over `axes`, and 1 / its standard deviation."""
-    d = x - mean_over(x, axes)
-    return d, 1 / np.sqrt(mean_over(d * d, axes) + eps)
+    d = x - mean(x, axis=axes, keepdims=True)
+    return d, 1 / np.sqrt(mean(d * d, axis=axes, keepdims=True) + eps)
 
 
 def layer_norm_values(x, weight, bias, *, axes, eps, called="Layer"):
@@ -256,7 +238,7 @@ def layer_norm_rule(g, centre, weight, axes):
     """The mean and the variance depend on x too: their two terms make the gradient orthogonal to 1 and to d."""
     d, rstd = centre
     g = g * (rstd * weight)
-    return g - mean_over(g, axes) - d * (rstd * rstd * mean_over(g * d, axes))
+    return g - mean(g, axis=axes, keepdims=True) - d * (rstd * rstd * mean(g * d, axis=axes, keepdims=True))
 
 
 layer_norm = op(
@@ -326,14 +308,14 @@ def rms_norm_batch(x, weight, axes, eps, batched, size):
 
 def by_root_mean_square(x, axes, eps):
     """x divided by its root mean square over `axes`, and 1 / that."""
-    rstd = 1 / np.sqrt(mean_over(x * x, axes) + eps)
+    rstd = 1 / np.sqrt(mean(x * x, axis=axes, keepdims=True) + eps)
     return x * rstd, rstd
 
 
 def rms_norm_rule(g, white, weight, axes):
     xhat, rstd = white
     g = g * weight
-    return (g - xhat * mean_over(g * xhat, axes)) * rstd
+    return (g - xhat * mean(g * xhat, axis=axes, keepdims=True)) * rstd
 
 
 rms_norm = op(

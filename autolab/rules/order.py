@@ -8,7 +8,7 @@ import numpy as np
 from autolab.dtypes import as_places
 from autolab.engine.op import op
 from autolab.rules.index import gather_values, scatter_add
-from autolab.rules.reduce import among_ties, chosen_rule, put_along_axis
+from autolab.rules.reduce import among_ties, call_row, extreme_along_rule, put_along_axis
 
 
 def ranks(x, axis, descending=False):
@@ -19,16 +19,11 @@ def ranks(x, axis, descending=False):
     return x.shape[axis] - 1 - x[backward].argsort(axis, "stable")[backward]
 
 
-def taken(x, index, axis, keepdims=True):
+def take_along(x, index, axis, keepdims=True):
     """The entries at the positions, and the positions."""
     values = gather_values(x, index, axis=axis)
     index = as_places(index)
     return (values, index) if keepdims else (np.squeeze(values, axis)[()], np.squeeze(index, axis)[()])
-
-
-def each(x, row, settings):
-    """One axis more in front changes nothing: axes are counted from the end."""
-    return row(x, **settings)
 
 
 def put_back(g, x_shape, out_1, axis):
@@ -37,25 +32,27 @@ def put_back(g, x_shape, out_1, axis):
 
 # -- whole orders ------------------------------------------------------------------------------------
 
-sort = op("sort", lambda x, *, axis, descending=False: taken(x, ranks(x, axis, descending), axis), outputs=2, batch=each, x=put_back)
-argsort = op("argsort", lambda x, *, axis, descending=False: as_places(ranks(x, axis, descending)), batch=each)
+sort = op(
+    "sort", lambda x, *, axis, descending=False: take_along(x, ranks(x, axis, descending), axis), outputs=2, batch=call_row, x=put_back
+)
+argsort = op("argsort", lambda x, *, axis, descending=False: as_places(ranks(x, axis, descending)), batch=call_row)
 
 
 def topk_values(x, *, k, axis, largest=True):
-    return taken(x, np.take(ranks(x, axis, largest), range(k), axis), axis)
+    return take_along(x, np.take(ranks(x, axis, largest), range(k), axis), axis)
 
 
-topk = op("topk", topk_values, outputs=2, batch=each, x=put_back)
+topk = op("topk", topk_values, outputs=2, batch=call_row, x=put_back)
 
 
 # -- one entry by its rank ---------------------------------------------------------------------------
 
 
-def ranked(x, rank, axis, keepdims):
+def kth_along(x, rank, axis, keepdims):
     """The entry of a rank (a number, or one for each place) along the axis."""
     order = ranks(x, axis)
     rank = np.broadcast_to(rank, np.take(order, [0], axis).shape)
-    return taken(x, np.take_along_axis(order, rank, axis), axis, keepdims)
+    return take_along(x, np.take_along_axis(order, rank, axis), axis, keepdims)
 
 
 def median_values(x, *, axis, keepdims=False):
@@ -63,14 +60,14 @@ def median_values(x, *, axis, keepdims=False):
     n = x.shape[axis]
     lost = np.isnan(x).any(axis, keepdims=True)
     if not lost.any():
-        return ranked(x, (n - 1) // 2, axis, keepdims)
+        return kth_along(x, (n - 1) // 2, axis, keepdims)
     found = np.where(lost, n - np.isnan(x).sum(axis, keepdims=True), (n - 1) // 2)
-    return ranked(x, found, axis, keepdims)
+    return kth_along(x, found, axis, keepdims)
 
 
 def nanmedian_values(x, *, axis, keepdims=False):
     counted = x.shape[axis] - np.isnan(x).sum(axis, keepdims=True)
-    return ranked(x, np.maximum(counted - 1, 0) // 2, axis, keepdims)
+    return kth_along(x, np.maximum(counted - 1, 0) // 2, axis, keepdims)
 
 
 def mode_values(x, *, axis, keepdims=False):
@@ -81,13 +78,15 @@ def mode_values(x, *, axis, keepdims=False):
     starts = np.concatenate([np.ones((*ordered.shape[:-1], 1), bool), ordered[..., 1:] != ordered[..., :-1]], -1)
     length = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
     end = np.argmax(length, -1)[..., None]
-    return taken(x, np.moveaxis(np.take_along_axis(order, end, -1), -1, axis), axis, keepdims)
+    return take_along(x, np.moveaxis(np.take_along_axis(order, end, -1), -1, axis), axis, keepdims)
 
 
-kthvalue = op("kthvalue", lambda x, *, k, axis, keepdims=False: ranked(x, k - 1, axis, keepdims), outputs=2, batch=each, x=chosen_rule)
-median_along = op("median_along", median_values, node="MedianBackward1", outputs=2, batch=each, x=chosen_rule)
-nanmedian_along = op("nanmedian_along", nanmedian_values, node="NanmedianBackward1", outputs=2, batch=each, x=chosen_rule)
-mode = op("mode", mode_values, outputs=2, batch=each, x=chosen_rule)
+kthvalue = op(
+    "kthvalue", lambda x, *, k, axis, keepdims=False: kth_along(x, k - 1, axis, keepdims), outputs=2, batch=call_row, x=extreme_along_rule
+)
+median_along = op("median_along", median_values, node="MedianBackward1", outputs=2, batch=call_row, x=extreme_along_rule)
+nanmedian_along = op("nanmedian_along", nanmedian_values, node="NanmedianBackward1", outputs=2, batch=call_row, x=extreme_along_rule)
+mode = op("mode", mode_values, outputs=2, batch=call_row, x=extreme_along_rule)
 
 
 def of_all(along):
@@ -95,7 +94,7 @@ def of_all(along):
     return lambda x: along(x.reshape(-1), axis=-1)[0] if x.size else np.array(np.nan).astype(x.dtype)[()]
 
 
-def shared(g, x, out):
+def median_rule(g, x, out):
     """Over the whole tensor all entries that are the median share the gradient."""
     return among_ties(g, (x == out) | (np.isnan(x) & np.isnan(out)), None)
 
@@ -104,8 +103,8 @@ def flat(along):
     return lambda x: along(np.reshape(x, (x.shape[0], -1)), axis=-1)[0]
 
 
-median = op("median", of_all(median_values), batch=flat(median_along), x=shared)
-nanmedian = op("nanmedian", of_all(nanmedian_values), batch=flat(nanmedian_along), x=shared)
+median = op("median", of_all(median_values), batch=flat(median_along), x=median_rule)
+nanmedian = op("nanmedian", of_all(nanmedian_values), batch=flat(nanmedian_along), x=median_rule)
 
 
 # -- the extreme so far ------------------------------------------------------------------------------
@@ -127,5 +126,5 @@ def add_back(g, out_1, axis):
     return scatter_add(np.zeros_like(g[0]), out_1, g[0], axis=axis)
 
 
-cummax = op("cummax", so_far(np.maximum), outputs=2, batch=each, x=add_back)
-cummin = op("cummin", so_far(np.minimum), outputs=2, batch=each, x=add_back)
+cummax = op("cummax", so_far(np.maximum), outputs=2, batch=call_row, x=add_back)
+cummin = op("cummin", so_far(np.minimum), outputs=2, batch=call_row, x=add_back)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from autolab.engine.op import GENERAL, op
+from autolab.rules.reduce import call_row
 
 
 def bounds(widths, shape):
@@ -27,12 +28,8 @@ def opposite(widths):
     return tuple((-a, -b) for a, b in widths)
 
 
-def pad_batch(x, row, settings):
-    return row(x, **settings)
-
-
 pad = op(
-    "constant_pad_nd", pad_values, GENERAL, batch=pad_batch,
+    "constant_pad_nd", pad_values, GENERAL, batch=call_row,
     x=lambda g, widths: pad(g, widths=opposite(widths), value=0),
     jvp=lambda dx, widths: pad(dx, widths=widths, value=0),
 )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from autolab.engine.op import GENERAL, LINEAR, op
 from autolab.rules.conv import inner, reach
 from autolab.rules.elementwise import straight_at
+from autolab.rules.reduce import call_row
 
 
 def lowest(dtype):
@@ -64,13 +65,8 @@ def max_pool_pick_values(u, x, top, *, kernel, stride, padding, dilation, size):
     return picked
 
 
-def on_a_batch(x, row, settings):
-    """Windows run over the last axes, so one more in front changes nothing."""
-    return row(x, **settings)
-
-
 max_pool = op(
-    "max_pool", max_pool_values, GENERAL, batch=on_a_batch,
+    "max_pool", max_pool_values, GENERAL, batch=call_row,
     node=lambda x, *, kernel, **_: f"MaxPool{max(len(kernel), 2)}DWithIndicesBackward0",
     # Found again, not kept: a relu may stand after a pool and write into its result.
     x=lambda g, x, kernel, stride, padding, dilation, size:
@@ -106,7 +102,7 @@ def window_argmax_values(x, *, windows):
     return positions[np.arange(len(positions)), best].reshape(*x.shape[:-axes], *count)
 
 
-window_argmax = op("window_argmax", window_argmax_values, GENERAL, batch=on_a_batch)
+window_argmax = op("window_argmax", window_argmax_values, GENERAL, batch=call_row)
 
 
 # -- the mean --------------------------------------------------------------------------------------------

@@ -35,6 +35,11 @@ def count(shape, axis):
     return math.prod(shape[a] for a in ((axis,) if isinstance(axis, int) else axis)) if shape else 1
 
 
+def merge_samples(x):
+    """The samples of a batch and their rows as one axis: (N, M, ...) as (N * M, ...)."""
+    return np.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
 def channel_sums(x):
     """The sum of x (N, C, ...) for each channel."""
     return np.sum(x, axis=(-x.ndim, *range(2 - x.ndim, 0)))
@@ -165,7 +170,7 @@ def put_along_axis_values(g, index, *, shape, axis):
 put_along_axis = op("put_along_axis", put_along_axis_values, LINEAR, g=lambda g, index, axis: np.take_along_axis(g, index, axis=axis))
 
 
-def chosen(extreme, find):
+def extreme_along(extreme, find):
     """Forward of max and min along one axis: the values, and where they stand (the first one, if there are several)."""
 
     def forward(x, *, axis, keepdims=False):
@@ -176,12 +181,12 @@ def chosen(extreme, find):
     return forward
 
 
-def chosen_rule(g, x_shape, out_1, axis, keepdims):
+def extreme_along_rule(g, x_shape, out_1, axis, keepdims):
     return place_back(g[0], out_1, x_shape, axis, keepdims)
 
 
-max_along = op("max_along", chosen(np.maximum, np.argmax), GENERAL, node="MaxBackward0", outputs=2, x=chosen_rule)
-min_along = op("min_along", chosen(np.minimum, np.argmin), GENERAL, node="MinBackward0", outputs=2, x=chosen_rule)
+max_along = op("max_along", extreme_along(np.maximum, np.argmax), GENERAL, node="MaxBackward0", outputs=2, x=extreme_along_rule)
+min_along = op("min_along", extreme_along(np.minimum, np.argmin), GENERAL, node="MinBackward0", outputs=2, x=extreme_along_rule)
 # The extreme of the whole tensor may be nan; then every nan reaches it.
 max_of_all = op("max", lambda x: np.max(x), GENERAL, node="MaxBackward1", x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None))
 min_of_all = op("min", lambda x: np.min(x), GENERAL, node="MinBackward1", x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None))
@@ -249,8 +254,8 @@ logsumexp = op(
 # -- running products and logarithms, along one negative axis ------------------------------------------
 
 
-def each(x, row, settings):
-    """One axis more in front changes nothing: the axis is counted from the end."""
+def call_row(x, row, settings):
+    """How vmap runs a row whose axes are counted from the end: one axis more in front, for the samples, changes nothing."""
     return row(x, **settings)
 
 
@@ -276,7 +281,7 @@ def cumprod_rule(g, x, out, axis):
     return np.moveaxis(before * running_back(g, shifted(x, 1)), -1, axis)
 
 
-cumprod = op("cumprod", lambda x, *, axis: np.cumprod(x, axis=axis).astype(x.dtype), numpy=np.cumprod, batch=each, x=cumprod_rule)
+cumprod = op("cumprod", lambda x, *, axis: np.cumprod(x, axis=axis).astype(x.dtype), numpy=np.cumprod, batch=call_row, x=cumprod_rule)
 
 
 def logcumsumexp_rule(g, x, out, axis):
@@ -287,7 +292,7 @@ def logcumsumexp_rule(g, x, out, axis):
     return np.moveaxis(np.exp(x - out) * running_back(g, step), -1, axis)
 
 
-logcumsumexp = op("logcumsumexp", lambda x, *, axis: np.logaddexp.accumulate(x, axis), batch=each, x=logcumsumexp_rule)
+logcumsumexp = op("logcumsumexp", lambda x, *, axis: np.logaddexp.accumulate(x, axis), batch=call_row, x=logcumsumexp_rule)
 nansum = op(
     "nansum", lambda x, *, axis=None, keepdims=False: np.sum(np.where(np.isnan(x), 0, x), axis=axis, keepdims=keepdims),
     x=lambda g, x, axis, keepdims: keep(spread(g, x.shape, axis, keepdims), ~np.isnan(x)),

@@ -83,7 +83,7 @@ def memory_of(x, part):
     return shared_out(spread(x, low, high, part.layout), low, high, x.shape, part.layout), low
 
 
-def owned(x):
+def memory_and_start(x):
     """The whole memory that x lies in, in one dimension, and the position of the first entry of x there."""
     whole, base = x, x.base
     while base is not None:  # between an array and its base may stand what NumPy's as_strided made of it
@@ -92,11 +92,11 @@ def owned(x):
     return whole.ravel("K").view(x.dtype), (address(x) - address(whole)) // x.itemsize
 
 
-def seen(x, part):
+def view_part(x, part):
     """The part of x, in x's own memory if x lies as it should."""
     x = np.asarray(x)
     if all(n <= 1 or mine == its for n, mine, its in zip(x.shape, layout_of(x), part.layout)):
-        whole, start = owned(x)
+        whole, start = memory_and_start(x)
         low, high = span(part.shape, part.strides, start + part.offset)
         if 0 <= low and high <= whole.size:
             view = window(whole, part.shape, part.strides, start + part.offset)
@@ -114,7 +114,7 @@ def put_back(g, x_shape, part):
     return window(flat, x_shape, part.layout, -low)
 
 
-def replaced(x, y, part):
+def write_part(x, y, part):
     """A copy of x in its layout, with y where the part lies."""
     flat, low = memory_of(np.asarray(x), part)
     window(flat, part.shape, part.strides, part.offset - low)[...] = y
@@ -123,13 +123,14 @@ def replaced(x, y, part):
 
 alias = op("alias", lambda x: x[...], L, view=True, x=lambda g: g)
 as_strided = op(
-    "as_strided", lambda x, *, part: seen(x, part), L, view=True, x=lambda g, x_shape, part: as_strided_back(g, x_shape=x_shape, part=part)
-)
+    "as_strided", lambda x, *, part: view_part(x, part), L, view=True,
+    x=lambda g, x_shape, part: as_strided_back(g, x_shape=x_shape, part=part),
+)  # fmt: skip
 as_strided_back = op(
     "as_strided_back", lambda g, *, x_shape, part: put_back(g, x_shape, part), L, g=lambda u, part: as_strided(u, part=part)
 )
 as_strided_scatter = op(
-    "as_strided_scatter", lambda x, y, *, part: replaced(x, y, part), L,
+    "as_strided_scatter", lambda x, y, *, part: write_part(x, y, part), L,
     x=lambda g, y_shape, part: as_strided_scatter(g, np.zeros(y_shape, g.dtype), part=part),
     y=lambda g, part: as_strided(g, part=part),
 )  # fmt: skip

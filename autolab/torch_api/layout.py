@@ -11,7 +11,7 @@ from autolab.engine.apply import apply
 from autolab.engine.inplace import layout_of
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise as rows
-from autolab.rules.strided import owned
+from autolab.rules.strided import memory_and_start
 from autolab.torch_api.dims import axis_of
 from autolab.torch_api.public import method
 from autolab.transforms.batched import in_vmap
@@ -109,7 +109,7 @@ def as_bits(self: Tensor, dtype: dtypes.dtype) -> Tensor:
         between = f"to view {self.dtype.title} as {dtype.title} (different element sizes), but got"
         if not self.ndim:
             raise RuntimeError(f"self.dim() cannot be 0 {between} 0. Make it a vector first: unsqueeze(0).")
-        for what, n in {"size(-1)": raw.shape[-1], "storage_offset()": owned(raw)[1]}.items():
+        for what, n in {"size(-1)": raw.shape[-1], "storage_offset()": memory_and_start(raw)[1]}.items():
             if ratio > 1 and n % ratio:
                 raise RuntimeError(f"self.{what} must be divisible by {ratio} {between} {n}")
         if steps[-1] != 1:

@@ -12,9 +12,9 @@ from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.rules import arithmetic, smooth
+from autolab.rules import arithmetic, calculus
 from autolab.rules import elementwise as rows
-from autolab.rules.refuse import floats, floats_to_invert
+from autolab.rules.input_checks import floats, floats_to_invert
 from autolab.torch_api.device import require_cpu
 from autolab.torch_api.dims import require_floats, require_tensor, to_floats, whole
 from autolab.torch_api.layout import CHANNELS_LAST
@@ -96,25 +96,25 @@ isnan = unary(rows.isnan, "Whether an entry is nan.", "[1., nan] -> [False,  Tru
 isinf = unary(rows.isinf, "Whether an entry is infinite.", "[-inf, nan] -> [ True, False]", inplace=False)
 isfinite = unary(rows.isfinite, "Whether an entry is a finite number.", "[1., inf, nan] -> [ True, False, False]", inplace=False)
 logical_not = unary(rows.logical_not, "Whether an entry is zero.", "[0., 2.] -> [ True, False]")
-acos = unary(smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1].", "[-1., 2.] -> [3.1416,    nan]", aliases="arccos")
-acosh = unary(smooth.acosh, "Inverse of cosh; nan below 1.", "[1., 0.] -> [0., nan]", aliases="arccosh")
+acos = unary(calculus.acos, "The angle whose cosine it is; nan outside of [-1, 1].", "[-1., 2.] -> [3.1416,    nan]", aliases="arccos")
+acosh = unary(calculus.acosh, "Inverse of cosh; nan below 1.", "[1., 0.] -> [0., nan]", aliases="arccosh")
 angle = unary(arithmetic.angle, "0 for positive numbers, pi for negative ones.", "[2., -2.] -> [0.0000, 3.1416]", inplace=False)
-asin = unary(smooth.asin, "The angle whose sine it is; nan outside of [-1, 1].", "[1., 2.] -> [1.5708,    nan]", aliases="arcsin")
-asinh = unary(smooth.asinh, "Inverse of sinh.", "[0., 1.] -> [0.0000, 0.8814]", aliases="arcsinh")
-atan = unary(smooth.atan, "The angle whose tangent it is.", "[1., inf] -> [0.7854, 1.5708]", aliases="arctan")
-atanh = unary(smooth.atanh, "Inverse of tanh; nan outside of [-1, 1].", "[0.5, 1., 2.] -> [0.5493,    inf,    nan]", aliases="arctanh")
-cosh = unary(smooth.cosh, "Hyperbolic cosine.", "[0., 1.] -> [1.0000, 1.5431]")
-deg2rad = unary(smooth.deg2rad, "Degrees as radians.", "[180., 1.] -> [3.1416, 0.0175]")
-exp2 = unary(smooth.exp2, "2 to the power of the input.", "[3., -1.] -> [8.0000, 0.5000]")
+asin = unary(calculus.asin, "The angle whose sine it is; nan outside of [-1, 1].", "[1., 2.] -> [1.5708,    nan]", aliases="arcsin")
+asinh = unary(calculus.asinh, "Inverse of sinh.", "[0., 1.] -> [0.0000, 0.8814]", aliases="arcsinh")
+atan = unary(calculus.atan, "The angle whose tangent it is.", "[1., inf] -> [0.7854, 1.5708]", aliases="arctan")
+atanh = unary(calculus.atanh, "Inverse of tanh; nan outside of [-1, 1].", "[0.5, 1., 2.] -> [0.5493,    inf,    nan]", aliases="arctanh")
+cosh = unary(calculus.cosh, "Hyperbolic cosine.", "[0., 1.] -> [1.0000, 1.5431]")
+deg2rad = unary(calculus.deg2rad, "Degrees as radians.", "[180., 1.] -> [3.1416, 0.0175]")
+exp2 = unary(calculus.exp2, "2 to the power of the input.", "[3., -1.] -> [8.0000, 0.5000]")
 frac = unary(arithmetic.frac, "What trunc leaves: input - trunc(input).", "[1.5, -1.5] -> [ 0.5000, -0.5000]")
-log10 = unary(smooth.log10, "Logarithm to base 10.", "[1000., 2.] -> [3.0000, 0.3010]")
-log2 = unary(smooth.log2, "Logarithm to base 2.", "[8., 3.] -> [3.0000, 1.5850]")
-rad2deg = unary(smooth.rad2deg, "Radians as degrees.", "[pi, 1.] -> [180.0000,  57.2958]")
+log10 = unary(calculus.log10, "Logarithm to base 10.", "[1000., 2.] -> [3.0000, 0.3010]")
+log2 = unary(calculus.log2, "Logarithm to base 2.", "[8., 3.] -> [3.0000, 1.5850]")
+rad2deg = unary(calculus.rad2deg, "Radians as degrees.", "[pi, 1.] -> [180.0000,  57.2958]")
 signbit = unary(
     arithmetic.signbit, "Whether the sign is minus, that of -0.0 included.", "[0., -0., -1.] -> [False,  True,  True]", inplace=False
 )
-sinc = unary(smooth.sinc, "sin(pi x) / (pi x), 1 at 0.", "[0., 0.5] -> [1.0000, 0.6366]")
-sinh = unary(smooth.sinh, "Hyperbolic sine.", "[0., 1.] -> [0.0000, 1.1752]")
+sinc = unary(calculus.sinc, "sin(pi x) / (pi x), 1 at 0.", "[0., 0.5] -> [1.0000, 0.6366]")
+sinh = unary(calculus.sinh, "Hyperbolic sine.", "[0., 1.] -> [0.0000, 1.1752]")
 
 mul = binary(rows.mul, "Product.", "[1., 2.], 10 -> [10., 20.]", aliases="multiply")
 maximum = binary(rows.maximum, "The larger of two; a tie shares the gradient.", "[1., 5.], [3., 2.] -> [3., 5.]", "none", inplace=False)
@@ -130,7 +130,7 @@ logical_or = binary(rows.logical_or, "Whether one is nonzero.", "[0, 1, 0], [1, 
 remainder = binary(rows.remainder, "input - other * floor(input / other): has the sign of other.", "[-7, 7], 3 -> [2, 1]")
 floor_divide = binary(rows.floor_divide, "The quotient rounded down.", "[-7, 7], 2 -> [-4,  3]")
 atan2 = binary(
-    smooth.atan2,
+    calculus.atan2,
     "The angle of the point (other, input), in (-pi, pi].",
     "[1., -1.], [0., -1.] -> [ 1.5708, -2.3562]",
     "none",
@@ -145,15 +145,18 @@ fmin = binary(
 )
 fmod = binary(arithmetic.fmod, "input - other * trunc(input / other): has the sign of the input.", "[-7, 7], 3 -> [-1,  1]", "second")
 hypot = binary(
-    smooth.hypot, "The length of the vector (input, other), without overflow.", "[3., 3e30], [4., 4e30] -> [5.0000e+00, 5.0000e+30]", "none"
+    calculus.hypot,
+    "The length of the vector (input, other), without overflow.",
+    "[3., 3e30], [4., 4e30] -> [5.0000e+00, 5.0000e+30]",
+    "none",
 )
-ldexp = binary(smooth.ldexp, "input * 2**other.", "[1., 3.], [4, -1] -> [16.0000,  1.5000]", "none")
+ldexp = binary(calculus.ldexp, "input * 2**other.", "[1., 3.], [4, -1] -> [16.0000,  1.5000]", "none")
 logaddexp = binary(
-    smooth.logaddexp, "log(exp(input) + exp(other)), without overflow.", "[1000.], [1000.] -> [1000.6932]", "none", inplace=False
+    calculus.logaddexp, "log(exp(input) + exp(other)), without overflow.", "[1000.], [1000.] -> [1000.6932]", "none", inplace=False
 )
-logaddexp2 = binary(smooth.logaddexp2, "log2(2**input + 2**other), without overflow.", "[3.], [1.] -> [3.3219]", "none", inplace=False)
+logaddexp2 = binary(calculus.logaddexp2, "log2(2**input + 2**other), without overflow.", "[3.], [1.] -> [3.3219]", "none", inplace=False)
 logical_xor = binary(arithmetic.logical_xor, "Whether exactly one is nonzero.", "[0, 1, 2], [1, 0, 3] -> [ True,  True, False]", "none")
-xlogy = binary(smooth.xlogy, "input * log(other), 0 where the input is 0.", "[0., 2.], [0., 3.] -> [0.0000, 2.1972]")
+xlogy = binary(calculus.xlogy, "input * log(other), 0 where the input is 0.", "[0., 2.], [0., 3.] -> [0.0000, 2.1972]")
 
 bitwise_and = binary(rows.bitwise_and, "Bitwise and.", "[12], [10] -> [8]", bits=True)
 bitwise_or = binary(rows.bitwise_or, "Bitwise or.", "[12], [10] -> [14]", bits=True)
@@ -567,7 +570,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     >>> logit(tensor([1.]), eps=0.1)
     tensor([2.1972])
     """
-    return apply(smooth.logit, (require_tensor(input, "logit"),), {"eps": eps})
+    return apply(calculus.logit, (require_tensor(input, "logit"),), {"eps": eps})
 
 
 @public(method=True, inplace=True, out=True)

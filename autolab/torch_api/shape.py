@@ -433,10 +433,11 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    for i, x in enumerate(tensors):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
-    own = [x.payload.dtype for x in tensors]
+    try:
+        own = [x.payload.dtype for x in tensors]
+    except AttributeError:
+        i, x = next((i, x) for i, x in enumerate(tensors) if not isinstance(x, Tensor))
+        raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}") from None
     if own.count(own[0]) == len(own):
         return tensors
     common = dtypes.of(reduce(dtypes.promote_types, own))

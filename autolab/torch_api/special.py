@@ -140,7 +140,7 @@ igammac = _binary(
     "none",
     package=True,
 )
-xlog1py = _binary("xlog1py", "smooth", "input * log(1 + other), 0 where the input is 0.", "[0., 2.], [-1., 1.] -> [0.0000, 1.3863]")
+xlog1py = _binary("xlog1py", "calculus", "input * log(1 + other), 0 where the input is 0.", "[0., 2.], [-1., 1.] -> [0.0000, 1.3863]")
 
 chebyshev_polynomial_t = _polynomial(
     "chebyshev_polynomial_t",

@@ -10,7 +10,7 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor
-from autolab.rules.strided import owned
+from autolab.rules.strided import memory_and_start
 from autolab.torch_api.creation import CPU
 from autolab.torch_api.public import method, public
 
@@ -110,7 +110,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     >>> x[2:].untyped_storage().nbytes()
     24
     """
-    return UntypedStorage(owned(self.writable_array())[0].view(np.uint8))
+    return UntypedStorage(memory_and_start(self.writable_array())[0].view(np.uint8))
 
 
 @method
@@ -131,7 +131,7 @@ def storage(self: Tensor) -> TypedStorage:
             UserWarning,
             stacklevel=2,
         )
-    return TypedStorage(owned(self.writable_array())[0])
+    return TypedStorage(memory_and_start(self.writable_array())[0])
 
 
 @public()

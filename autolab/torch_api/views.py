@@ -32,7 +32,7 @@ def storage_offset(self: Tensor) -> int:
     >>> arange(6)[2:].storage_offset()
     2
     """
-    return rows.owned(np.asarray(first_sample(self)) if self.level else self.writable_array())[1]
+    return rows.memory_and_start(np.asarray(first_sample(self)) if self.level else self.writable_array())[1]
 
 
 def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
@@ -58,7 +58,7 @@ def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
                 "expand and the like."
             )
         return Part(lengths, steps, begin, layout)
-    memory, start = rows.owned(input.writable_array())
+    memory, start = rows.memory_and_start(input.writable_array())
     begin = start if offset is None else whole(offset, "storage_offset")
     high = rows.span(lengths, steps, begin)[1]
     if high > memory.size or begin < 0:
@@ -250,7 +250,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     wanted = sizes_of(sizes, "resize_")
     if wanted == tuple(self.shape):
         return self
-    memory, start = rows.owned(self.writable_array())
+    memory, start = rows.memory_and_start(self.writable_array())
     n = math.prod(wanted)
     check_fits(wanted, memory.itemsize)
     if start + n > memory.size:

@@ -264,7 +264,7 @@ class Batch(Level):
         return match_ndim(self.size, values, batched)
 
     def loop(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
-        """Sample by sample."""
+        """Run a row that has no rule for batches once for each sample, and stack the results."""
         loops[op.name] += 1
         if not self.size:
             raise RuntimeError(f"vmap: {op.name} runs sample by sample; without a sample the shape of its result is unknown")

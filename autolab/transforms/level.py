@@ -300,7 +300,7 @@ class Level:
 
 
 class Lowered:
-    """See `Level.lowered`."""
+    """The context of `Level.lowered`: this level and those above are taken off the stack, and put back at its end."""
 
     __slots__ = ("hidden", "start")
 

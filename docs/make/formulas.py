@@ -23,6 +23,7 @@ CALLS = {
     "np.floor_divide": (r"\lfloor {0} / {1} \rfloor", ATOM), "floor_divide": (r"\lfloor {0} / {1} \rfloor", ATOM),
     "np.exp2": (r"2^{{{0}}}", POWER), "power": (r"{0}^{{{1}}}", POWER), "np.expm1": (r"\exp({0}) - 1", SUM),
     "np.log1p": (r"\ln(1 + {0})", ATOM), "log1p_exp": (r"\ln(1 + \exp({0}))", ATOM), "log_of_base": (r"\ln({0})", ATOM),
+    "normal_cdf": (r"\Phi({0})", ATOM), "normal_density": (r"\varphi({0})", ATOM),
     "between": (r"{1} \le {0} \le {2}", SUM), "or_one": ("{0}", ATOM), "np.zeros_like": ("0", ATOM), "np.copy": ("{0}", ATOM),
     "np.array": ("{0}", ATOM), "np.broadcast_to": ("{0}", ATOM), "np.full": ("{1}", ATOM), "straight_at": ("{0}", SUM),
     "np.isnan": (r"{0} = \text{{nan}}", SUM), "np.isinf": (r"\lvert {0} \rvert = \infty", SUM),

@@ -8,6 +8,7 @@ from autolab.rules import (
     activations,
     arithmetic,
     bessel,
+    calculus,
     conv,
     ctc,
     elementwise,
@@ -26,16 +27,15 @@ from autolab.rules import (
     resize,
     scatter,
     shape,
-    smooth,
     strided,
-    written,
+    view_write,
 )
 
 from .formulas import is_arithmetic, mathematics
 
 FAMILIES = {
     elementwise: "Entry by entry",
-    smooth: "Entry by entry: the functions of a calculus book",
+    calculus: "Entry by entry: the functions of a calculus book",
     arithmetic: "Entry by entry: remainders, choices, bits",
     order: "Putting in order",
     reduce: "Fewer numbers out of many",
@@ -45,7 +45,7 @@ FAMILIES = {
     linalg: "Products of matrices",
     matrix: "Whole matrices: inverses, determinants, factorizations",
     strided: "Views by strides",
-    written: "Writing through views",
+    view_write: "Writing through views",
     nn: "Networks: probabilities, losses, norms",
     activations: "Networks: activations",
     conv: "Networks: convolutions",

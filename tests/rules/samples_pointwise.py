@@ -1,4 +1,4 @@
-"""Samples for the rows of rules/smooth.py and rules/arithmetic.py."""
+"""Samples for the rows of rules/calculus.py and rules/arithmetic.py."""
 
 import numpy as np
 

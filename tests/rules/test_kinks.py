@@ -7,7 +7,7 @@ import pytest
 
 import autolab
 from autolab.nn import functional as F
-from autolab.rules import smooth
+from autolab.rules import calculus
 
 pytestmark = pytest.mark.filterwarnings(r"ignore::RuntimeWarning:autolab\.")
 
@@ -152,7 +152,7 @@ def test_a_gradient_beside_a_number_has_the_dtype_of_its_tensor(f, dtype):
 
 @pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
 def test_a_logarithm_that_counts_nothing_is_not_taken(name):
-    row = getattr(smooth, name)
+    row = getattr(calculus, name)
     with np.errstate(all="raise"):
         assert row.forward(np.zeros(3), np.array([-1.0, -1.5, -2])).tolist() == [0, 0, 0]
 
@@ -205,3 +205,30 @@ def test_scatter_add_reads_only_what_the_index_names():
 @pytest.mark.parametrize("size", [3, 5000])
 def test_nan_stays_nan(name, size):
     assert getattr(F, name)(autolab.full((size,), nan)).isnan().all()
+
+
+def higher(lib, f, order=4):
+    x = lib.tensor([-2.0, 0, 0.5], dtype=lib.float64, requires_grad=True)
+    y = f(lib.nn.functional, x)
+    for _ in range(order):
+        (y,) = lib.autograd.grad(y.sum(), x, create_graph=True)
+        yield y.tolist()
+
+
+HIGHER = {
+    "mish": lambda F, x: F.mish(x),
+    "softplus": lambda F, x: F.softplus(x),
+    "logsigmoid": lambda F, x: F.logsigmoid(x),
+    "silu": lambda F, x: F.silu(x),
+    "gelu": lambda F, x: F.gelu(x),
+    "elu": lambda F, x: F.elu(x, alpha=1.5),
+    "celu": lambda F, x: F.celu(x, alpha=1.5),
+    "selu": lambda F, x: F.selu(x),
+    "binary cross entropy, with weights": lambda F, x: F.binary_cross_entropy_with_logits(x, x, pos_weight=x.detach() * 0 + 3),
+}
+
+
+@pytest.mark.parametrize("name", HIGHER)
+def test_higher_derivatives_at_0_are_pytorchs(name, torch):
+    for mine, expected in zip(higher(autolab, HIGHER[name]), higher(torch, HIGHER[name]), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-9, atol=1e-12)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autolab.autograd.api import grad
-from autolab.autograd.gradcheck.finite_differences import Moved, check_constant, checked_inputs, differentiable, results
+from autolab.autograd.gradcheck.finite_differences import Perturbation, check_constant, checked_inputs, differentiable, results
 from autolab.autograd.gradcheck.mismatch import GradcheckError, Jacobian, Pair
 from autolab.autograd.gradcheck.options import (
     check_batched,
@@ -161,7 +161,7 @@ class Forward(Mode):
 # -- comparing ---------------------------------------------------------------------------------------
 
 
-def pair(mode: Mode, o: int, i: int, a: Jacobian, n: Jacobian, moved: Moved) -> Pair:
+def pair(mode: Mode, o: int, i: int, a: Jacobian, n: Jacobian, moved: Perturbation) -> Pair:
     out = results(mode.func, mode.inputs)[mode.positions[o]]
     shapes = (o, tuple(out.shape)), (i, tuple(mode.inputs[i].shape))
     return Pair(a, n, *shapes, one_sided=moved.one_sided(o), mode=mode.name)
@@ -170,7 +170,7 @@ def pair(mode: Mode, o: int, i: int, a: Jacobian, n: Jacobian, moved: Moved) -> 
 def compare_all(mode: Mode) -> None:
     """Every entry of every Jacobian."""
     options = mode.options
-    moved = {i: Moved(mode.func, mode.inputs, i, mode.positions, options.eps) for i in mode.checked}
+    moved = {i: Perturbation(mode.func, mode.inputs, i, mode.positions, options.eps) for i in mode.checked}
     numerical = {i: m.jacobians() for i, m in moved.items()}
     for o, analytical in mode.jacobians():
         for i, a in analytical.items():
@@ -188,14 +188,14 @@ def compare_fast(mode: Mode) -> None:
     vs = [direction(rng, (outputs[p].payload.size,)) for p in mode.positions]
     analytical = mode.products(us, vs)
     for i in mode.checked:
-        moved = Moved(mode.func, mode.inputs, i, mode.positions, options.eps)
+        moved = Perturbation(mode.func, mode.inputs, i, mode.positions, options.eps)
         for o, (v, slope) in enumerate(zip(vs, moved.along(us[i]))):
             a, n = analytical[o, i], float(v @ slope)
             if not abs(a - n) <= options.atol * us[i].sum() * v.sum() + options.rtol * abs(n):
                 raise said_of_all(mode, o, i, a, n, moved)
 
 
-def said_of_all(mode: Mode, o: int, i: int, a: float, n: float, moved: Moved) -> GradcheckError:
+def said_of_all(mode: Mode, o: int, i: int, a: float, n: float, moved: Perturbation) -> GradcheckError:
     """Say which entry is wrong after a comparison of all at once."""
     full = dict(mode.jacobians())[o][i]
     both = pair(mode, o, i, full, moved.jacobians()[o], moved)

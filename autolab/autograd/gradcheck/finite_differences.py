@@ -64,7 +64,7 @@ def check_constant(func: Any, inputs: tuple[Any, ...], checked: list[int], eps: 
     """Outputs without a graph may not depend on the inputs."""
     plain = [k for k, t in enumerate(results(func, inputs)) if is_floating(t)]
     for i in checked:
-        for n in Moved(func, inputs, i, plain, eps).jacobians():
+        for n in Perturbation(func, inputs, i, plain, eps).jacobians():
             if np.abs(n).max(initial=0) > 1e-6:
                 raise GradcheckError(
                     f"Numerical gradient for function expected to be zero: no output requires grad, yet input {i} moves one. "
@@ -72,7 +72,7 @@ def check_constant(func: Any, inputs: tuple[Any, ...], checked: list[int], eps: 
                 )
 
 
-def written(memory: Any, numbers: Any) -> Any:
+def write_numbers(memory: Any, numbers: Any) -> Any:
     """Numbers in this memory, or as they are where it takes none (a NumPy scalar, memory that is read only)."""
     if type(memory) is not np.ndarray or not memory.flags.writeable:
         return numbers.astype(memory.dtype)[()]
@@ -80,7 +80,7 @@ def written(memory: Any, numbers: Any) -> Any:
     return memory
 
 
-class Moved:
+class Perturbation:
     """The function where one input is moved a little: in its own memory, so that every view of it moves too."""
 
     def __init__(self, func: Any, inputs: tuple[Any, ...], i: int, positions: list[int], eps: float) -> None:
@@ -90,7 +90,7 @@ class Moved:
     def values(self, array: Any, index: Any = None) -> list[Any]:
         given = self.inputs[self.i]
         memory = given.payload
-        given.payload = written(memory, array)
+        given.payload = write_numbers(memory, array)
         try:
             outputs = results(self.func, self.inputs)
             found = [outputs[k] for k in self.positions]
@@ -104,7 +104,7 @@ class Moved:
                         )
             return [np.array(out.payload).reshape(-1) for out in found]
         finally:
-            given.payload = written(memory, self.at)
+            given.payload = write_numbers(memory, self.at)
 
     def entry(self, index: tuple[int, ...], step: float) -> list[Any]:
         array = self.at.copy()

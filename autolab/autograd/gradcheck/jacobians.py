@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd.api import as_tuple, grad
-from autolab.autograd.gradcheck.finite_differences import Moved
+from autolab.autograd.gradcheck.finite_differences import Perturbation
 from autolab.engine.tensor import Tensor, new_tensor
 
 
@@ -32,7 +32,7 @@ def get_numerical_jacobian(fn: Any, inputs: Any, target: Any = None, eps: float 
     deprecated("get_numerical_jacobian", grad_out)
     inputs = as_tuple(inputs)
     places = [i for i, x in enumerate(inputs) if (x is target if target is not None else x.requires_grad)]
-    return tuple(new_tensor(Moved(lambda *xs: fn(xs), inputs, i, [0], eps).jacobians()[0]) for i in places)
+    return tuple(new_tensor(Perturbation(lambda *xs: fn(xs), inputs, i, [0], eps).jacobians()[0]) for i in places)
 
 
 def get_analytical_jacobian(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from autolab.engine.op import ELEMENTWISE, GENERAL, LINEAR, Op
+from autolab.rules.elementwise import log1p_exp
 from autolab.rules.special import erf
 
 from .inputs import BINARY, LARGE, ROWS, draw
@@ -154,7 +155,7 @@ def reduced(g, reduction, n):
 
 def bce(x, target):
     """Cross-entropy of sigmoid(x) with target, without overflow."""
-    return np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x)))
+    return log1p_exp(-x) + (1 - target) * x
 
 
 def sigmoid(x):
@@ -220,7 +221,7 @@ EXERCISES = (
                     x=lambda g, x: g * (normal_cdf(x) + x * normal_pdf(x)))),
     Spec("clip", Op("clip", lambda x, *, low, high: np.clip(x, low, high), ELEMENTWISE,
                     x=lambda g, x, low, high: g * inside(x, low, high)), settings=({"low": -1.05, "high": 1.55},)),
-    Spec("softplus", Op("softplus", lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), ELEMENTWISE,
+    Spec("softplus", Op("softplus", lambda x: log1p_exp(x), ELEMENTWISE,
                         x=lambda g, x: g * sigmoid(x)), extreme={"x": LARGE}),
     # ps3
     Spec("var", settings=({"axis": 0}, {"axis": -1}), shapes=ROWS, scaled=1e3),

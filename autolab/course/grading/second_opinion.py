@@ -68,7 +68,7 @@ class SecondOpinion:
             raise protocol.Broken("the time of this notebook is over")
 
     def close(self) -> None:
-        """End its session."""
+        """End the session in the sandbox; the next question opens another."""
         if self.session is not None:
             self.session.close()
         self.session, self.ran = None, []

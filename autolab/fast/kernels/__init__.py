@@ -2,7 +2,7 @@
 
 FAMILIES = frozenset(
     {
-        "activations", "arithmetic", "conv", "elementwise", "error_functions", "gamma", "index", "linalg", "nn", "order", "pool",
-        "recurrent", "reduce", "shape", "smooth",
+        "activations", "arithmetic", "calculus", "conv", "elementwise", "error_functions", "gamma", "index", "linalg", "nn", "order",
+        "pool", "recurrent", "reduce", "shape",
     }
 )  # fmt: skip

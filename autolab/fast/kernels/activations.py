@@ -11,7 +11,8 @@ from autolab.fast.blocks import Array, clip, horner
 from autolab.fast.kernel import LARGE, block_kernel
 from autolab.fast.kernels.elementwise import BITS, log1p_exp, times_mask
 from autolab.rules import activations as rows
-from autolab.rules.activations import SQRT_HALF_PI, A, B
+from autolab.rules.activations import A, B
+from autolab.rules.elementwise import SQRT_HALF_PI
 
 # -- with bounds ---------------------------------------------------------------------------------
 

@@ -19,10 +19,10 @@ DIGAMMA = [-b / (2 * k + 2) for k, b in enumerate(BERNOULLI[:10])]  # of 1 / x**
 TRIGAMMA = [1.0, *BERNOULLI[:7]]  # of 1 / x, 1 / x**3 ...
 
 
-def right_half(x: Array, pivot: float = 0.5) -> tuple[Array, Array]:
+def right_half(x: Array, pivot: float = 0.5) -> tuple[Array, tuple[Array, ...]]:
     """x, or 1 - x where that is larger; and where it is."""
     y = x.astype(np.float64)
-    left = np.flatnonzero(y < pivot)
+    left = np.nonzero(y < pivot)
     y[left] = 1 - y[left]
     return y, left
 
@@ -59,7 +59,7 @@ def lgamma(x: Array, out: Array) -> None:
         total += z
         total -= np.log(steps, steps)
         total[np.isinf(y)] = np.inf
-        if len(left):
+        if left[0].size:
             a = x[left].astype(np.float64)
             reflected = math.log(math.pi) - np.log(np.abs(np.sin(math.pi * (a - np.round(a))))) - total[left]
             total[left] = np.where((a == np.floor(a)) | np.isinf(a), np.inf, reflected)
@@ -79,7 +79,7 @@ def digamma(x: Array, out: Array) -> None:
         total -= np.log(over)
         total -= slope / steps
         total[np.isinf(y)] = np.inf
-        if len(left):
+        if left[0].size:
             a = x[left].astype(np.float64)
             total[left] = np.where(a == np.floor(a), np.nan, total[left] - math.pi / np.tan(math.pi * (a - np.round(a))))
         out[...] = np.where(x == 0, -np.copysign(np.inf, x), total) if (x == 0).any() else total
@@ -97,7 +97,7 @@ def trigamma(x: Array, out: Array) -> None:
             step = y + k
             step *= step
             total += np.divide(1, step, step)
-        if len(left):
+        if left[0].size:
             a = x[left].astype(np.float64)
             total[left] = (math.pi / np.sin(math.pi * (a - np.round(a)))) ** 2 - total[left]
         out[...] = total

@@ -9,8 +9,10 @@ import numpy as np
 from autolab.engine.node import sum_to
 from autolab.fast.blocks import clip
 from autolab.fast.kernel import block_kernel, kernel
+from autolab.fast.kernels.elementwise import sigmoid
 from autolab.fast.sums import ones
 from autolab.rules import nn as rows
+from autolab.rules.elementwise import log1p_exp, softplus
 from autolab.rules.reduce import channel_sums, count
 
 add_reduce: Any = np.add.reduce  # np.sum and np.max without their wrappers
@@ -168,7 +170,31 @@ def cross_entropy_back(g: Any, x: Any, target: Any, *, reduction: Any) -> Any:
     return p
 
 
+def one_weight(pos_weight: Any) -> Any:
+    """Whether the positive class weighs as much as the other: the usual case, where fewer terms are left."""
+    return not isinstance(pos_weight, np.ndarray) and pos_weight == 1
+
+
+def bce(x: Any, target: Any, weight: Any, pos_weight: Any, *, reduction: Any) -> Any:
+    if not one_weight(pos_weight) or type(x) is not np.ndarray:
+        return rows.bce_values(x, target, weight, pos_weight, reduction=reduction)
+    loss = log1p_exp(-x) if x.size < MANY else softplus(-x)
+    loss += (1 - target) * x
+    return rows.reduced(loss if one_weight(weight) else loss * weight, reduction)
+
+
+def bce_rule(g: Any, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: Any) -> Any:
+    if not one_weight(pos_weight) or type(x) is not np.ndarray:
+        return rows.bce_rule(g, x, target, weight, pos_weight, reduction)
+    slope = np.empty(x.shape, x.dtype)
+    sigmoid(x, slope)
+    slope -= target
+    slope *= rows.share(g, x.shape, reduction)
+    return slope if one_weight(weight) else slope * weight
+
+
 kernel(rows.mse_loss, mse, fuse=True)
+kernel(rows.bce_with_logits, bce, x=bce_rule)
 block_kernel(
     rows.huber_loss, huber,
     x=lambda g, x, y, delta, out: np.multiply(g, clip(x - y, -delta, delta), out),

@@ -7,7 +7,7 @@ import numpy as np
 from autolab.dtypes import as_places
 from autolab.fast.kernel import kernel
 from autolab.rules import order as rows
-from autolab.rules.order import ranks, taken
+from autolab.rules.order import ranks, take_along
 
 LONG = 64  # entries of a row
 
@@ -17,16 +17,16 @@ def topk(x: Any, *, k: Any, axis: Any, largest: Any = True) -> Any:
     n = x.shape[axis] if x.ndim else 1
     if n < LONG or not 0 < k <= n // 8 or x.dtype.kind not in "fi":
         return rows.topk_values(x, k=k, axis=axis, largest=largest)
-    parted = x.argpartition(n - k if largest else k - 1, axis)
-    found = np.sort(np.take(parted, range(n - k, n) if largest else range(k), axis), axis)
+    partition = x.argpartition(n - k if largest else k - 1, axis)
+    found = np.sort(np.take(partition, range(n - k, n) if largest else range(k), axis), axis)
     values = np.take_along_axis(x, found, axis)
     last = (np.minimum if largest else np.maximum).reduce(values, axis, keepdims=True)
     if not np.array_equal(np.sum(x == last, axis), np.sum(values == last, axis)) or np.isnan(last).any():
         return rows.topk_values(x, k=k, axis=axis, largest=largest)
-    return taken(x, np.take_along_axis(found, ranks(values, axis, largest), axis), axis)
+    return take_along(x, np.take_along_axis(found, ranks(values, axis, largest), axis), axis)
 
 
-def parted(x: Any, rank: Any, axis: Any, keepdims: Any) -> Any:
+def kth_by_partition(x: Any, rank: Any, axis: Any, keepdims: Any) -> Any:
     """The same without a whole order. Of equal entries, as many are passed over as there are more ranks than smaller entries."""
     value = np.take(np.partition(x, rank, axis), [rank], axis)
     equal = x == value
@@ -41,14 +41,14 @@ def parted(x: Any, rank: Any, axis: Any, keepdims: Any) -> Any:
 
 def kthvalue(x: Any, *, k: Any, axis: Any, keepdims: Any = False) -> Any:
     if not x.ndim or x.shape[axis] < LONG or x.dtype.kind not in "fi":
-        return rows.ranked(x, k - 1, axis, keepdims)
-    return parted(x, k - 1, axis, keepdims)
+        return rows.kth_along(x, k - 1, axis, keepdims)
+    return kth_by_partition(x, k - 1, axis, keepdims)
 
 
 def median(x: Any, *, axis: Any, keepdims: Any = False) -> Any:
     if not x.ndim or x.shape[axis] < LONG or x.dtype.kind not in "fi" or np.isnan(x).any():
         return rows.median_values(x, axis=axis, keepdims=keepdims)
-    return parted(x, (x.shape[axis] - 1) // 2, axis, keepdims)
+    return kth_by_partition(x, (x.shape[axis] - 1) // 2, axis, keepdims)
 
 
 kernel(rows.topk, topk)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab.dtypes import as_places
 from autolab.engine.node import F32
 from autolab.fast.kernel import kernel
 from autolab.fast.sums import ones
@@ -29,14 +30,14 @@ def lines(x: Any, length: Any) -> Any:
     return flat[:whole].reshape(-1, length), flat[whole:]
 
 
-def placed(total: Any, x: Any, keepdims: Any) -> Any:
+def full_result(total: Any, x: Any, keepdims: Any) -> Any:
     return np.full((1,) * x.ndim, total, x.dtype) if keepdims else x.dtype.type(total)
 
 
 def add_up(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     if is_whole(x, axis) and x.dtype is F32:
         whole, rest = lines(x, LINE)
-        return placed(np.add.reduce(whole @ ones(LINE, F32), dtype=np.float64) + np.add.reduce(rest), x, keepdims)
+        return full_result(np.add.reduce(whole @ ones(LINE, F32), dtype=np.float64) + np.add.reduce(rest), x, keepdims)
     if axis is None and type(x) is np.ndarray and x.size <= FEW and not keepdims and x.dtype.kind == "f" and x.itemsize > 2:
         return ones(x.size, x.dtype).dot(x.ravel())
     return np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
@@ -47,10 +48,12 @@ def mean(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
 
 
 def norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: Any = False) -> Any:
-    if ord != 2 or not is_whole(x, axis) or x.dtype is not F32:
+    if ord != 2:
         return rows.norm_values(x, ord=ord, axis=axis, keepdims=keepdims)
+    if not is_whole(x, axis) or x.dtype is not F32:
+        return np.sqrt(np.add.reduce(x * x, axis, None, None, keepdims))  # type: ignore[call-overload]
     whole, rest = lines(x, LINE)
-    return placed(math.sqrt(np.add.reduce(np.vecdot(whole, whole), dtype=np.float64) + rest.dot(rest)), x, keepdims)
+    return full_result(math.sqrt(np.add.reduce(np.vecdot(whole, whole), dtype=np.float64) + rest.dot(rest)), x, keepdims)
 
 
 def prod(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
@@ -58,7 +61,7 @@ def prod(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
     if axis is not None or not is_whole(x, axis) or x.dtype.kind != "f":
         return rows.prod_values(x, axis=axis, keepdims=keepdims)
     whole, rest = lines(x, WIDE)
-    return placed(np.multiply.reduce(np.multiply.reduce(whole, 0)) * np.multiply.reduce(rest), x, keepdims)
+    return full_result(np.multiply.reduce(np.multiply.reduce(whole, 0)) * np.multiply.reduce(rest), x, keepdims)
 
 
 def spread(g: Any, x_shape: Any, axis: Any, keepdims: Any) -> Any:
@@ -78,6 +81,19 @@ def spread_mean(g: Any, x_shape: Any, axis: Any, keepdims: Any) -> Any:
     return spread(g / rows.count(x_shape, axis), x_shape, axis, keepdims)
 
 
+def extreme_along(row: Any, extreme: Any, find: Any) -> Any:
+    """The forward of max or min along an axis, without the wrappers of np.max and np.argmax."""
+
+    def forward(x: Any, *, axis: Any, keepdims: Any = False) -> Any:
+        if type(x) is not np.ndarray:
+            return row.forward(x, axis=axis, keepdims=keepdims)
+        return extreme(x, axis, None, None, keepdims), as_places(find(x, axis, None, keepdims=keepdims))
+
+    return forward
+
+
+kernel(rows.max_along, extreme_along(rows.max_along, np.maximum.reduce, np.ndarray.argmax))
+kernel(rows.min_along, extreme_along(rows.min_along, np.minimum.reduce, np.ndarray.argmin))
 kernel(rows.sum, add_up, fuse=True, x=spread)
 kernel(rows.mean, mean, fuse=True, x=spread_mean)
 kernel(rows.norm, norm)

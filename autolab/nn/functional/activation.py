@@ -1,4 +1,4 @@
-"""Activations."""
+"""Activations: PyTorch's names and arguments for the rows of autolab.rules that work entry by entry, and softmax."""
 
 from __future__ import annotations
 

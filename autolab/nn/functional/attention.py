@@ -1,4 +1,4 @@
-"""Attention."""
+"""Scaled dot-product attention, and attention with several heads on top of it."""
 
 from __future__ import annotations
 

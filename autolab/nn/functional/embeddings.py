@@ -1,4 +1,4 @@
-"""Integers to vectors."""
+"""Integers to vectors: rows of a table, sums of such rows, and one-hot vectors."""
 
 from __future__ import annotations
 

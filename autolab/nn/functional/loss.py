@@ -14,7 +14,7 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import is_floating, not_implemented, reduced, reduction_of, warn
 from autolab.nn.functional.conv import linear
-from autolab.rules import ctc, nn, smooth
+from autolab.rules import calculus, ctc, nn
 from autolab.torch_api import pointwise
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.reduce import log_softmax as _log_softmax
@@ -396,7 +396,7 @@ def kl_div(
     if log_target:
         loss = pointwise.exp(target) * (target - input)
     else:
-        loss = apply(smooth.xlogy, (target, target), {}) - target * input
+        loss = apply(calculus.xlogy, (target, target), {}) - target * input
     return reduced(loss, reduction)
 
 

@@ -1,4 +1,4 @@
-"""Distances between rows."""
+"""Modules for the distance and the cosine between rows of two tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear maps."""
+"""Modules that multiply by a matrix: Linear and Bilinear, and Identity, which leaves its input as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""python -m pip"""
+"""What `python -m pip` runs in place of pip: a message, for the sandbox has no network."""
 
 from pip import main
 

@@ -1,4 +1,4 @@
-"""pip._internal.cli.main"""
+"""The module in which programs look for pip's `main`: here, too, the one of `pip`."""
 
 from pip import main
 

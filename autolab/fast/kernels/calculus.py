@@ -10,7 +10,7 @@ from autolab.engine.node import F32
 from autolab.fast.blocks import Array
 from autolab.fast.kernel import block_kernel
 from autolab.fast.kernels.elementwise import as_double, log1p_exp
-from autolab.rules import smooth as rows
+from autolab.rules import calculus as rows
 
 
 def hypot(x: Array, y: Any, out: Array) -> None:

@@ -9,30 +9,30 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
-from autolab.rules import refuse
-from autolab.rules.elementwise import is_number, or_one
+from autolab.rules import input_checks
+from autolab.rules.elementwise import is_number, or_one, sigmoid
 
 E = ELEMENTWISE
 LN2, LN10 = math.log(2), math.log(10)
 
 
-def smooth(name, forward, rule, numpy=(), **details):
+def unary(name, forward, rule, numpy=(), **details):
     """A function of one number; integers become floats."""
     return op(name, forward, E, numpy=numpy, promote="float", x=rule, **details)
 
 
 # -- angles ------------------------------------------------------------------------------------
 
-acos = smooth("acos", lambda x: np.arccos(x), lambda g, x: -g / np.sqrt(1 - x * x), np.arccos)
-asin = smooth("asin", lambda x: np.arcsin(x), lambda g, x: g / np.sqrt(1 - x * x), np.arcsin)
-atan = smooth("atan", lambda x: np.arctan(x), lambda g, x: g / (x * x + 1), np.arctan)
+acos = unary("acos", lambda x: np.arccos(x), lambda g, x: -g / np.sqrt(1 - x * x), np.arccos)
+asin = unary("asin", lambda x: np.arcsin(x), lambda g, x: g / np.sqrt(1 - x * x), np.arcsin)
+atan = unary("atan", lambda x: np.arctan(x), lambda g, x: g / (x * x + 1), np.arctan)
 atan2 = op(
     "atan2", lambda y, x: np.arctan2(y, x), E, numpy=np.arctan2, promote="float",
     # At the origin, where every angle is near, the gradient is 0.
     y=lambda g, y, x: g * (x / or_one(y * y + x * x)), x=lambda g, y, x: g * (-y / or_one(y * y + x * x)),
 )  # fmt: skip
 hypot = op(
-    "hypot", lambda x, y: np.hypot(x, y), E, numpy=np.hypot, refuse=refuse.whole("hypot_cpu"),
+    "hypot", lambda x, y: np.hypot(x, y), E, numpy=np.hypot, check=input_checks.whole("hypot_cpu"),
     x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out),
 )  # fmt: skip
 
@@ -43,42 +43,42 @@ def sinc_rule(g, x):
     return g * np.where(x == 0, 0, (a * np.cos(a) - np.sin(a)) / or_one(a * x))
 
 
-sinc = smooth("sinc", lambda x: np.sinc(x), sinc_rule, np.sinc)
-deg2rad = smooth("deg2rad", lambda x: x * (math.pi / 180), lambda g: g * (math.pi / 180), np.deg2rad, node="Deg2RadBackward0")
-rad2deg = smooth("rad2deg", lambda x: x * (180 / math.pi), lambda g: g * (180 / math.pi), np.rad2deg, node="Rad2DegBackward0")
+sinc = unary("sinc", lambda x: np.sinc(x), sinc_rule, np.sinc)
+deg2rad = unary("deg2rad", lambda x: x * (math.pi / 180), lambda g: g * (math.pi / 180), np.deg2rad, node="Deg2RadBackward0")
+rad2deg = unary("rad2deg", lambda x: x * (180 / math.pi), lambda g: g * (180 / math.pi), np.rad2deg, node="Rad2DegBackward0")
 
 
 # -- hyperbolas --------------------------------------------------------------------------------
 
-cosh = smooth("cosh", lambda x: np.cosh(x), lambda g, x: g * np.sinh(x), np.cosh)
-sinh = smooth("sinh", lambda x: np.sinh(x), lambda g, x: g * np.cosh(x), np.sinh)
-acosh = smooth("acosh", lambda x: np.arccosh(x), lambda g, x: g / np.sqrt(x * x - 1), np.arccosh)
-asinh = smooth("asinh", lambda x: np.arcsinh(x), lambda g, x: g / np.sqrt(x * x + 1), np.arcsinh)
-atanh = smooth("atanh", lambda x: np.arctanh(x), lambda g, x: g / (1 - x * x), np.arctanh)
+cosh = unary("cosh", lambda x: np.cosh(x), lambda g, x: g * np.sinh(x), np.cosh)
+sinh = unary("sinh", lambda x: np.sinh(x), lambda g, x: g * np.cosh(x), np.sinh)
+acosh = unary("acosh", lambda x: np.arccosh(x), lambda g, x: g / np.sqrt(x * x - 1), np.arccosh)
+asinh = unary("asinh", lambda x: np.arcsinh(x), lambda g, x: g / np.sqrt(x * x + 1), np.arcsinh)
+atanh = unary("atanh", lambda x: np.arctanh(x), lambda g, x: g / (1 - x * x), np.arctanh)
 
 
 # -- powers and logarithms -------------------------------------------------------------------------
 
-exp2 = smooth("exp2", lambda x: np.exp2(x), lambda g, out: g * (out * LN2), np.exp2)
+exp2 = unary("exp2", lambda x: np.exp2(x), lambda g, out: g * (out * LN2), np.exp2)
 ldexp = op(
-    "ldexp", lambda x, y: x * np.exp2(y), E, promote="float", refuse=refuse.bool_exponents,
+    "ldexp", lambda x, y: x * np.exp2(y), E, promote="float", check=input_checks.bool_exponents,
     x=lambda g, y: g * np.exp2(y), y=lambda g, out: g * (out * LN2),
 )  # fmt: skip
-log2 = smooth("log2", lambda x: np.log2(x), lambda g, x: g / (x * LN2), np.log2)
-log10 = smooth("log10", lambda x: np.log10(x), lambda g, x: g / (x * LN10), np.log10)
+log2 = unary("log2", lambda x: np.log2(x), lambda g, x: g / (x * LN2), np.log2)
+log10 = unary("log10", lambda x: np.log10(x), lambda g, x: g / (x * LN10), np.log10)
 
 
 def share(x, y, base):
-    """The share of base**x in base**x + base**y; half and half for two infinities of one sign."""
-    return 1 / (1 + np.exp(np.where(x == y, 0, y - x) * base))
+    """The share of exp(base * x) in exp(base * x) + exp(base * y); half and half for two infinities of one sign."""
+    return sigmoid(np.where(x == y, 0, x - y) * base)
 
 
 logaddexp = op(
-    "logaddexp", lambda x, y: np.logaddexp(x, y), E, numpy=np.logaddexp, refuse=refuse.whole("logaddexp_cpu"),
+    "logaddexp", lambda x, y: np.logaddexp(x, y), E, numpy=np.logaddexp, check=input_checks.whole("logaddexp_cpu"),
     x=lambda g, x, y: g * share(x, y, 1), y=lambda g, x, y: g * share(y, x, 1),
 )  # fmt: skip
 logaddexp2 = op(
-    "logaddexp2", lambda x, y: np.logaddexp2(x, y), E, numpy=np.logaddexp2, refuse=refuse.whole("logaddexp2_cpu"),
+    "logaddexp2", lambda x, y: np.logaddexp2(x, y), E, numpy=np.logaddexp2, check=input_checks.whole("logaddexp2_cpu"),
     x=lambda g, x, y: g * share(x, y, LN2), y=lambda g, x, y: g * share(y, x, LN2),
 )  # fmt: skip
 
@@ -94,7 +94,7 @@ def logit_rule(g, x, eps):
     return np.where((x < low) | (x > 1 - low), outside, g / (x * (1 - x)))
 
 
-logit = smooth("logit", logit_values, logit_rule)
+logit = unary("logit", logit_values, logit_rule)
 
 
 # x log(y) is 0 where x is 0, whatever the logarithm; nan stays.
