@@ -70,10 +70,11 @@ def course_command(function: Callable) -> Callable:
 
 
 def compare_version(course: Path) -> None:
-    """Say so if the course was made with another version of autolab."""
+    """Say so if the course was made with another version of autolab, or has the configuration of an earlier one."""
+    from autolab.course.grading import settings
     from autolab.utils import pin
 
-    if said := pin.difference(pin.course_version(course), "this course"):
+    for said in filter(None, (pin.difference(pin.course_version(course), "this course"), settings.not_set(course))):
         click.echo(said, err=True)
 
 

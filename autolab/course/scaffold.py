@@ -38,6 +38,7 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty; choose a new folder")
     folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)  # on a machine that students have accounts on, solutions are the instructor's alone
     for name in CONTENT:
         place = origin / name
         if place.is_file():

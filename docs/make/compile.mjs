@@ -16,14 +16,16 @@ import importlib.util, marshal, pathlib, re, sys, warnings, zipfile
 
 warnings.simplefilter("ignore")
 unused = re.compile(r"""
-    [^/]*\\.data/                                            # JupyterLab's parts of widgets, which the page has
-    | jedi/third_party/(django-stubs|typeshed/third_party)/  # types of packages that are not there
+    [^/]*\\.data/ | anywidget/(lab|nb)extension/             # JupyterLab's parts of widgets, which the page has
+    | jedi/third_party/django-stubs/                         # types of packages that are not there
+    | jedi/third_party/typeshed/(stdlib/2/|third_party/(2/|2and3/|3/(?!six)))  # jedi lists this folder, so something stays in it
+    | .*/(tests|sphinxext)/
     | pygments/lexers/(?!__init__|_mapping|python|special)   # other languages
 """, re.X)
 place = f"/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages/"
 header = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)  # by a hash that is not looked at
 def put(archive, name, data):
-    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED, 9)
 
 for path in sorted(pathlib.Path("/source").glob("*.whl")):
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(pathlib.Path("/target", path.name), "w", zipfile.ZIP_DEFLATED) as new:
@@ -31,6 +33,8 @@ for path in sorted(pathlib.Path("/source").glob("*.whl")):
             if unused.match(name):
                 continue
             text, code = old.read(name), None
+            if name.endswith(".dist-info/RECORD"):
+                text = b"".join(line for line in text.splitlines(True) if not unused.match(line.decode()))
             if name.endswith(".py"):
                 try:
                     code = compile(text, place + name, "exec", dont_inherit=True)

@@ -220,6 +220,16 @@ def test_the_lock_names_what_is_there():
 
 
 @built
+def test_jedi_finds_the_folders_that_it_lists():
+    """Without one of them a completion with Tab fails."""
+    (wheel,) = NUMPY.glob("jedi-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    for folder in ("stdlib/3/", "stdlib/2and3/", "third_party/"):
+        assert any(name.startswith(f"jedi/third_party/typeshed/{folder}") for name in names), folder
+
+
+@built
 @pytest.mark.parametrize(
     ("width", "missing", "said"),
     [

@@ -1,10 +1,16 @@
 """What an instructor adds to a course and takes out of it."""
 
-import pytest
+import sys
 
+import pytest
+from click.testing import CliRunner
+
+from autolab.cli.course import course
 from autolab.course.grading import settings
 from autolab.course.grading.sandbox import Limits
-from autolab.course.scaffold import add_exercise
+from autolab.course.scaffold import add_exercise, new_course
+
+from .conftest import ROOT
 
 
 def test_an_exercise_can_be_on_an_operation_that_a_problem_set_builds_from_rows(tmp_path):
@@ -39,3 +45,23 @@ def test_a_name_that_is_none_leaves_nothing_behind(tmp_path, assignment, name):
     with pytest.raises(ValueError, match="names a"):
         add_exercise(tmp_path / "course", assignment, name)
     assert [p.name for p in tmp_path.rglob("*")] == ["course"]
+
+
+@pytest.mark.parametrize("name", settings.WITHOUT)
+def test_a_configuration_of_an_earlier_version_is_said_with_what_it_lacks_and_what_to_do(tmp_path, name):
+    (tmp_path / "source").mkdir()
+    lines = (ROOT / "exercises" / "nbgrader_config.py").read_text("utf-8").splitlines(True)
+    (tmp_path / "nbgrader_config.py").write_text("".join(line for line in lines if not line.startswith(f"c.{name} =")))
+    said = CliRunner().invoke(course, ["check", "--course", str(tmp_path)]).stderr
+    assert [other for other in settings.WITHOUT if other in said] == [name]
+    assert settings.WITHOUT[name] in said and "autolab course new FOLDER --no-release" in said
+
+
+def test_todays_configuration_lacks_nothing():
+    assert settings.not_set(ROOT / "exercises") == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights")
+def test_a_new_course_with_its_solutions_can_be_read_by_its_instructor_alone(tmp_path):
+    new_course(tmp_path / "mycourse", ("ps2",))
+    assert (tmp_path / "mycourse").stat().st_mode & 0o777 == 0o700

@@ -13,6 +13,19 @@ from .marks import Penalty
 from .sandbox import Limits
 
 LOG = logging.getLogger(__name__)
+# What nbgrader does where a course's nbgrader_config.py, of an earlier version perhaps, does not set this.
+WITHOUT = {
+    "Autograde.exporter_class": "`nbgrader autograde` stops at a broken notebook",
+    "Autograde.sanitize_preprocessors": "`nbgrader autograde` does not repair notebooks",
+    "Autograde.autograde_preprocessors": "`nbgrader autograde` runs student code without isolation",
+    "ExchangeFactory.collect": "`nbgrader collect` copies what students' links lead to",
+    "ExchangeFactory.release_feedback": "`nbgrader release_feedback` ends at the first student who did not hand in through the exchange",
+    "GenerateAssignment.exporter_class": "a release may be written that the gradebook cannot take",
+    "GenerateFeedback.exporter_class": "`nbgrader generate_feedback` makes other pages than `autolab course grade`",
+    "GenerateFeedback.preprocessors": "`nbgrader generate_feedback` makes other pages than `autolab course grade`",
+    "HTMLExporter.template_file": "Formgrader's page of a submission asks another host for MathJax",
+    "HTMLExporter.filters": "tags that a student wrote have an effect in Formgrader",
+}
 
 
 @functools.cache
@@ -23,6 +36,19 @@ def _config(root: Path) -> Any:
     with contextlib.suppress(Exception):
         return PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
     return {}
+
+
+def not_set(root: Path) -> str:
+    """What the course's nbgrader_config.py leaves out, what comes of it and what to do, in a sentence; "" if it leaves out nothing."""
+    config = _config(root)
+    missing = {name: why for name, why in WITHOUT.items() if name.split(".")[1] not in config.get(name.split(".")[0], {})}
+    if not config or not missing:
+        return ""
+    said = "; ".join(f"without {name} {why}" for name, why in missing.items())
+    return (
+        f"nbgrader_config.py of this course does not set all that this version of autolab does: {said}. `autolab course new FOLDER "
+        "--no-release` writes a new one: copy it from there into this course, and put your own settings into it"
+    )
 
 
 def _box(root: Path) -> Any:
