@@ -10,14 +10,38 @@ from functools import cache
 from typing import Any
 
 
+Function = ast.Lambda | ast.FunctionDef
+
+
 @cache
-def functions_by_line(file: str) -> dict[int, list[ast.Lambda | ast.FunctionDef]]:
-    """The lambdas and functions of a file, by the line they start on."""
-    found: dict[int, list[ast.Lambda | ast.FunctionDef]] = {}
-    for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
-        if isinstance(node, ast.Lambda | ast.FunctionDef):
-            found.setdefault(node.lineno, []).append(node)
-    return found
+def functions_at(file: str, line: int) -> tuple[Function, ...]:
+    """The lambdas and functions of a file that start on a line. Only the statement around it is read: a file takes 10 ms."""
+    lines = linecache.getlines(file)
+    if not 0 < line <= len(lines):
+        return ()
+    start = next((i for i in range(line - 1, -1, -1) if _begins(lines[i])), 0)
+    end = next((i for i in range(line, len(lines)) if _begins(lines[i])), len(lines))
+    try:
+        tree = ast.parse("\n" * start + "".join(lines[start:end]))
+    except SyntaxError:  # the line is in a piece of a longer statement
+        tree = _whole(file)
+    return tuple(node for node in ast.walk(tree) if isinstance(node, Function) and node.lineno == line)
+
+
+def _begins(line: str) -> bool:
+    """May a statement of the module begin with this line?"""
+    return line[:1] not in " \t\n\r\f#)]}"
+
+
+@cache
+def _whole(file: str) -> ast.Module:
+    return ast.parse("".join(linecache.getlines(file)))
+
+
+def forget() -> None:
+    """Forget what was read: a file of the same name may hold another text."""
+    for kept in (functions_at, _whole, expression):
+        kept.cache_clear()
 
 
 @cache
@@ -26,7 +50,7 @@ def expression(function: Callable[..., Any]) -> ast.expr | None:
     code = getattr(function, "__code__", None)
     if code is None:
         return None
-    for node in functions_by_line(code.co_filename).get(code.co_firstlineno, ()):
+    for node in functions_at(code.co_filename, code.co_firstlineno):
         if isinstance(node, ast.Lambda):
             if _spans(node, code):
                 return node.body

@@ -70,8 +70,7 @@ def forget() -> None:
         if name.startswith("autolab.check.diagnosis.") and isinstance(module, ModuleType):
             vars(module).clear()
     linecache.clearcache()
-    for kept in (formula.functions_by_line, formula.expression):
-        kept.cache_clear()
+    formula.forget()
 
 
 def _empty(functions: Iterable[Any], needed: set[Any]) -> None:
