@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import Observation
 from .family import Family
 from .replay import Call
 from .shapes import all_axes, axis_name, count, lifted
@@ -139,7 +139,7 @@ def _that_fit(
         try:
             axes = all_axes(to(_plain(right), ndim), ndim)
             if axes not in fits:
-                fits[axes] = (way is None or is_affordable(first, x, way)) and close(first.got[x], np.asarray(look(first, x, to)))
+                fits[axes] = (way is None or is_affordable(first, x, way)) and first.gave(x, look(first, x, to))
         except Exception:  # this axis cannot be taken, or not by a function that nobody knows
             continue
         if fits[axes]:
@@ -294,9 +294,9 @@ def _replayed(o: Observation, x: str, to: Callable, way: Way, some: tuple[int, .
         raise LookupError("there is no such step here")
 
     def change(k: int, call: Call) -> Any:
-        return _along(call, to, average) if k in some else None
+        return _along(call, to, average)
 
-    return way.changed(o, x, change)
+    return way.changed(o, x, some, change)
 
 
 def _along(call: Call, to: Callable, average: str) -> np.ndarray:

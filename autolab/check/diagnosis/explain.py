@@ -263,8 +263,8 @@ def _equals(value: np.ndarray, o: Observation, x: str) -> bool:
     got = o.got[x]
     try:
         if o.reference.elementwise and got.shape != value.shape == o.out.shape:
-            got = np.broadcast_to(got, value.shape)  # it may have lost its g, and so its shape
-        return close(got, value)
+            return close(np.broadcast_to(got, value.shape), value)  # it may have lost its g, and so its shape
+        return o.gave(x, value)
     except Exception:  # not numbers
         return False
 
