@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -21,11 +21,19 @@ def functions_at(file: str, line: int) -> tuple[Function, ...]:
         return ()
     start = next((i for i in range(line - 1, -1, -1) if _begins(lines[i])), 0)
     end = next((i for i in range(line, len(lines)) if _begins(lines[i])), len(lines))
-    try:
-        tree = ast.parse("\n" * start + "".join(lines[start:end]))
-    except SyntaxError:  # the line is in a piece of a longer statement
-        tree = _whole(file)
-    return tuple(node for node in ast.walk(tree) if isinstance(node, Function) and node.lineno == line)
+    return tuple(node for node in _around(_statement(file, start, end), line) if isinstance(node, Function) and node.lineno == line)
+
+
+def _around(tree: ast.AST, line: int) -> Iterator[ast.AST]:
+    """The nodes of a tree that a line is in, outer ones first, as in `ast.walk`."""
+    level = [tree]
+    while level:
+        yield from level
+        level = [child for node in level for child in ast.iter_child_nodes(node) if _spans_line(child, line)]
+
+
+def _spans_line(node: ast.AST, line: int) -> bool:
+    return getattr(node, "lineno", line) <= line <= (getattr(node, "end_lineno", None) or line)
 
 
 def _begins(line: str) -> bool:
@@ -34,13 +42,18 @@ def _begins(line: str) -> bool:
 
 
 @cache
-def _whole(file: str) -> ast.Module:
-    return ast.parse("".join(linecache.getlines(file)))
+def _statement(file: str, start: int, end: int) -> ast.Module:
+    """The lines between two that a statement may begin with; the whole file, if they are a piece of a longer one."""
+    lines = linecache.getlines(file)
+    try:
+        return ast.parse("\n" * start + "".join(lines[start:end]))
+    except SyntaxError:
+        return _statement(file, 0, len(lines)) if (start, end) != (0, len(lines)) else ast.Module([], [])
 
 
 def forget() -> None:
     """Forget what was read: a file of the same name may hold another text."""
-    for kept in (functions_at, _whole, expression):
+    for kept in (functions_at, _statement, expression):
         kept.cache_clear()
 
 
