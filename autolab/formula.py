@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-
 Function = ast.Lambda | ast.FunctionDef
 
 

@@ -55,7 +55,7 @@ def _early(o: Observation, x: str, way: Way, k: int, order: Callable, written: b
     one, other = calls_of(o, x, way)[k].factors or (np.ones(()), np.ones(()))
     if written and np.ptp(other) == 0:
         raise LookupError("no product is summed")
-    rest = other if written else calls_of(o, x, way, o.memo.setdefault("ones", np.ones_like(o.g)))[k].array
+    rest = other if written else calls_of(o, x, way, o.about_right.setdefault("ones", np.ones_like(o.g)))[k].array
     name = axis_name(o)
     g: Any = one if written else lifted(o.g, o.want[x], o.names[name]) if name else o.g
 

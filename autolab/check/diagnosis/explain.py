@@ -248,6 +248,8 @@ def _is_said(family: Family, said: list[Family]) -> bool:
 
 
 def _prediction(family: Family, o: Observation, x: str) -> np.ndarray | None:
+    if family.of_right:
+        return o.worked_out((x, family), lambda: family.predict(o, x))
     try:
         return np.asarray(family.predict(o, x))
     except Exception:  # a mutated formula may raise anything; then it is not this one

@@ -44,11 +44,16 @@ def other_sizes(first: Observation, x: str) -> Iterator[Family]:
         for key, size in _slips(first, x, way):
             if key not in tried:
                 try:
-                    tried[key] = is_affordable(first, x, way) and first.gave(x, size.predict(first, x))
+                    tried[key] = is_affordable(first, x, way) and _gives(first, x, way, key, size)
                 except Exception:  # this size is none of this array, or the function that nobody knows cannot take it
                     tried[key] = False
             if tried[key]:
                 yield replace(size, exact=not isinstance(way, Steps))
+
+
+def _gives(first: Observation, x: str, way: Way, key: Any, size: Family) -> bool:
+    value = first.worked_out(("sizes", x, way.key, key), lambda: size.predict(first, x))
+    return value is not None and first.gave(x, value)
 
 
 def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, Family]]:

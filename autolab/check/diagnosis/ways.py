@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,9 +53,9 @@ class Taped:
 
     def tape(self, o: Observation, x: str) -> tuple[Tape, int]:
         """What it does with this observation, and where g is on the tape; made once, and tried on other numbers."""
-        if ("tape", x, self.key) not in o.memo:
-            o.memo["tape", x, self.key] = self._made(o, x)
-        return o.memo["tape", x, self.key]
+        if ("tape", x, self.key) not in o.about_right:
+            o.about_right["tape", x, self.key] = self._made(o, x)
+        return o.about_right["tape", x, self.key]
 
     def _made(self, o: Observation, x: str) -> tuple[Tape, int]:
         tape, moved = Tape(), {}
@@ -179,7 +180,7 @@ class Steps:
                 if not _is_call(step.row, step.sources, step.names["raw"]) or (k := next(count)) not in some:
                     ran.append((step, 1.0))
                     continue
-                again, scale = self._again(step, values, lambda call, k=k: change(k, call))
+                again, scale = self._again(step, values, partial(change, k))
             else:
                 again, scale = self._again(step, values, asked)
             values[step.place] = scale * again.names["out"]
@@ -244,7 +245,7 @@ def _is_call(row: Any, sources: Sequence[int | None], raw: Sequence[np.ndarray])
     """Does a row go along an axis, or divide by a whole number?"""
     if "axis" in row.settings and raw[0].ndim:
         return True
-    return row.name == "div" and sources[1] is None and raw[1].ndim == 0 and raw[1] >= 2 and raw[1] == np.round(raw[1])
+    return bool(row.name == "div" and sources[1] is None and raw[1].ndim == 0 and raw[1] >= 2 and raw[1] == np.round(raw[1]))
 
 
 def ways(o: Observation, x: str) -> Iterator[Way]:
@@ -271,13 +272,13 @@ def calls_of(o: Observation, x: str, way: Way, g: Any = None) -> list[Call]:
     """What is called on this way, in order; nothing if it does not give the right gradient here. Worked out once for o.g."""
     if g is not None:
         return way.calls(o, x, g)[1]
-    if ("calls", x, way.key) not in o.memo:
+    if ("calls", x, way.key) not in o.about_right:
         try:
             value, calls = way.calls(o, x, o.g)
         except Exception:  # a closed function may do anything with its arguments
             value, calls = np.zeros(()), []
-        o.memo["calls", x, way.key] = calls if calls and close(value, o.want[x]) else []
-    return o.memo["calls", x, way.key]
+        o.about_right["calls", x, way.key] = calls if calls and close(value, o.want[x]) else []
+    return o.about_right["calls", x, way.key]
 
 
 MOST_WORK = 4000  # operations on arrays, each some microseconds
@@ -291,9 +292,9 @@ def is_affordable(o: Observation, x: str, way: Way) -> bool:
 
 def calls_that_count(o: Observation, x: str, way: Way) -> list[int]:
     """Which of the calls the gradient for x depends on: not on a maximum that is taken off, nor on what is for another input."""
-    if ("count", x, way.key) not in o.memo:
-        o.memo["count", x, way.key] = [k for k in range(len(calls_of(o, x, way))) if _counts(o, x, way, k)]
-    return o.memo["count", x, way.key]
+    if ("count", x, way.key) not in o.about_right:
+        o.about_right["count", x, way.key] = [k for k in range(len(calls_of(o, x, way))) if _counts(o, x, way, k)]
+    return o.about_right["count", x, way.key]
 
 
 def _counts(o: Observation, x: str, way: Way, k: int) -> bool:
@@ -311,7 +312,7 @@ def calls_with_g(o: Observation, x: str, way: Way) -> list[int]:
     """Which of the calls g goes into."""
     if not calls_of(o, x, way):
         return []
-    if ("with g", x, way.key) not in o.memo:
+    if ("with g", x, way.key) not in o.about_right:
         pairs = enumerate(zip(calls_of(o, x, way), calls_of(o, x, way, 2 * o.g), strict=False))
-        o.memo["with g", x, way.key] = [k for k, (one, two) in pairs if not np.array_equal(one.array, two.array)]
-    return o.memo["with g", x, way.key]
+        o.about_right["with g", x, way.key] = [k for k, (one, two) in pairs if not np.array_equal(one.array, two.array)]
+    return o.about_right["with g", x, way.key]

@@ -27,6 +27,7 @@ class Observation:
     settings: Mapping[str, Any] = field(default_factory=dict)  # those that the call named
     ask: Callable | None = None  # calls the rule again: ask(gs) on these inputs, ask(gs, at) on others
     memo: dict[Any, Any] = field(default_factory=dict)  # what was worked out about it, by key
+    about_right: dict[Any, Any] = field(default_factory=dict)  # the same, of what does not depend on what came back: checks share it
 
     @property
     def out(self) -> np.ndarray:
@@ -41,6 +42,15 @@ class Observation:
     def shape(self, x: str) -> tuple[int, ...]:
         """The shape of an input."""
         return self.names[f"{x}_shape"]
+
+    def worked_out(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` gives, which does not depend on what came back; None if it raises. The next check of these numbers knows it."""
+        if key not in self.about_right:
+            try:
+                self.about_right[key] = np.asarray(make())
+            except Exception:  # this cannot be worked out here
+                self.about_right[key] = None
+        return self.about_right[key]
 
     def gave(self, x: str, value: Any) -> bool:
         """Did the rule give this for x, up to rounding? Hundreds of arrays are asked about, and most differ from their first entry on."""
@@ -86,11 +96,13 @@ def all_differ(a: np.ndarray) -> bool:
 def observe(
     reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence | None,
     settings: Mapping[str, Any] | None = None, ask: Callable | None = None, want: dict[str, np.ndarray] | None = None,
+    about_right: dict[Any, Any] | None = None,
 ) -> Observation:  # fmt: skip
     """Put one backward call beside the right answer, `want` if it is known; `got` is None for a call that raised."""
     want = want or {x: reference.gradient(x, g, names) for x in reference.differentiable()}
     received = dict.fromkeys(reference.inputs) if got is None else dict(zip(reference.inputs, got, strict=False))
-    return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask)
+    known = {} if about_right is None else about_right
+    return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask, about_right=known)
 
 
 def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Mapping[str, Any]) -> Callable:

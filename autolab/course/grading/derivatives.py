@@ -23,6 +23,7 @@ import autolab
 import autolab.fast
 import autolab.rules
 from autolab import formula
+from autolab.check.run import cases
 from autolab.engine import backward, node
 from autolab.engine.op import CODEGEN
 from autolab.engine.tensor import TABLE
@@ -71,6 +72,7 @@ def forget() -> None:
             vars(module).clear()
     linecache.clearcache()
     formula.forget()
+    cases.forget()
 
 
 def _empty(functions: Iterable[Any], needed: set[Any]) -> None:

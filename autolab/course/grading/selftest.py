@@ -15,13 +15,13 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
 
+from autolab import formula
 from autolab.check import SPECS, Reference, Spec, judge, prove
 from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.course.own_spec import defined, only_in_tests, shows
 from autolab.course.release import form_of_source, marker_problems, release_of
 from autolab.course.rubric import problems, rubrics
 from autolab.course.solutions import label_problems, wrong_answers
-from autolab import formula
 
 from .sandbox import Limits
 from .worker import Job, grade
