@@ -18,8 +18,8 @@ def functions_at(file: str, line: int) -> tuple[Function, ...]:
     lines = linecache.getlines(file)
     if not 0 < line <= len(lines):
         return ()
-    start = next((i for i in range(line - 1, -1, -1) if _begins(lines[i])), 0)
-    end = next((i for i in range(line, len(lines)) if _begins(lines[i])), len(lines))
+    start = next((i for i in range(line - 1, -1, -1) if _begins(lines, i)), 0)
+    end = next((i for i in range(line, len(lines)) if _begins(lines, i)), len(lines))
     return tuple(node for node in _around(_statement(file, start, end), line) if isinstance(node, Function) and node.lineno == line)
 
 
@@ -35,9 +35,9 @@ def _spans_line(node: ast.AST, line: int) -> bool:
     return getattr(node, "lineno", line) <= line <= (getattr(node, "end_lineno", None) or line)
 
 
-def _begins(line: str) -> bool:
-    """May a statement of the module begin with this line?"""
-    return line[:1] not in " \t\n\r\f#)]}"
+def _begins(lines: list[str], i: int) -> bool:
+    """May a statement of the module begin with this line? What is decorated begins with its decorators."""
+    return lines[i][:1] not in " \t\n\r\f#)]}" and not (i and lines[i - 1].startswith("@"))
 
 
 @cache
