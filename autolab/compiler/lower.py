@@ -18,7 +18,7 @@ import numpy as np
 from autolab.engine.node import fit
 from autolab.engine.op import Op, Rule
 from autolab.fast.kernel import to_call
-from autolab.formula import expression, functions_by_line
+from autolab.formula import expression, functions_at
 
 UFUNCS: dict[type, Any] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide, ast.FloorDiv: np.floor_divide,
@@ -240,7 +240,7 @@ class Formula:
         if found is not None:
             return self.value(found)
         code = function.__code__
-        for node in functions_by_line(code.co_filename).get(code.co_firstlineno, ()):
+        for node in functions_at(code.co_filename, code.co_firstlineno):
             if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
                 done, result = self.statements(node.body)
                 if done:

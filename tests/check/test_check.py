@@ -11,7 +11,10 @@ import pytest
 from autolab.autograd import Function
 from autolab.check import SPECS, LocalCandidate, Reference, Spec, check, diagnose, judge
 from autolab.check.api.score import RowCandidate, mutation_score
+from autolab.check.diagnosis.equivalent_formulas import NamedFormula
+from autolab.check.run.cases import forget
 from autolab.check.run.inputs import BROADCAST, draw
+from autolab.check.run.observation import Observation, observe
 from autolab.check.run.reference import stretched_axes, sum_to
 from autolab.engine.op import ELEMENTWISE, Op
 
@@ -375,3 +378,35 @@ def test_every_way_to_broadcast_is_tried():
     stretched = {(stretched_axes(x, np.broadcast_shapes(x, y)), stretched_axes(y, np.broadcast_shapes(x, y))) for x, y in BROADCAST}
     assert len(stretched) == 8
     assert any(a and b for a, b in stretched)
+
+
+def test_the_next_check_says_the_same():
+    forget()
+    first, second = (str(check("softmax", lambda g, x, out, axis: out * (g - (g * out).sum(0, keepdims=True)))) for _ in range(2))
+    assert first == second and "axis" in first
+
+
+def test_the_next_check_works_out_no_slip_again(monkeypatch):
+    evaluated, evaluate = [], NamedFormula.evaluate
+    monkeypatch.setattr(NamedFormula, "evaluate", lambda self, o, *slip: evaluated.append((o, slip)) or evaluate(self, o, *slip))
+    forget()
+    counts = []
+    for _ in range(2):
+        check("sigmoid", lambda g, x: g * np.sin(x))
+        counts.append(sum(bool(slip) and isinstance(o, Observation) for o, slip in evaluated))
+        evaluated.clear()
+    assert counts[0] > 50 > 0 == counts[1]
+
+
+def test_where_the_rule_of_a_row_is_replaced_the_next_check_goes_by_the_new_one(monkeypatch):
+    assert check("square", lambda g, x: 2 * g * x).passed
+    monkeypatch.setattr(Reference.of("square").row.rules["x"], "function", lambda g, x: 3 * g * x)
+    assert not check("square", lambda g, x: 2 * g * x).passed
+
+
+def test_what_cancels_is_0_whatever_rounding_leaves_of_it():
+    x = np.array([1.0, 2.0])
+    names = Reference.of("square").environment([x], {})
+    seen = observe(Reference.of("square"), names, np.ones(2), [np.array([1e-17, 0.0])])
+    assert seen.gave("x", np.array([0.0, -2e-17]))
+    assert not seen.gave("x", np.array([1e-8, 0.0]))

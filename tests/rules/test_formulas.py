@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from autolab.formula import functions_at
+
 RULES = Path(__file__).parents[2] / "autolab" / "rules"
 # Of these, two look into memory by strides, and into keys and transforms for a batch.
 NO_ROWS = {"__init__", "batch", "input_checks", "numpy_dispatch", "strided"}
@@ -44,3 +46,17 @@ def test_a_rule_says_what_is_computed_and_not_how(path):
 def test_what_is_looked_for_is_found():
     text = "x += 1\nf(x, out=y)\nx.dot(y)\ntype(x) is int\nisinstance(x, float)\nx.size > MANY\nfrom autolab.fast.kernel import kernel"
     assert sorted(line for line, _ in spellings(ast.parse(text))) == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_the_functions_on_a_line_are_those_of_the_whole_file(path):
+    whole = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Lambda | ast.FunctionDef)]
+    for line in {node.lineno for node in whole}:
+        expected = [ast.dump(n, include_attributes=True) for n in whole if n.lineno == line]
+        assert [ast.dump(n, include_attributes=True) for n in functions_at(str(path), line)] == expected
+
+
+def test_a_function_is_found_in_a_statement_that_has_lines_without_indent(tmp_path):
+    file = tmp_path / "odd.py"
+    file.write_text('if True:\n    text = """\nflush left\n"""\n    f = lambda x: x\nelse:\n    f = lambda y: y\n')
+    assert [ast.unparse(f) for line in (5, 7) for f in functions_at(str(file), line)] == ["lambda x: x", "lambda y: y"]

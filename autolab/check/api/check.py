@@ -17,7 +17,7 @@ from ..behaviour.behaviours import BEHAVIOURS
 from ..behaviour.scenes import LocalPlayer
 from ..diagnosis.diagnosis import Diagnosis
 from ..run.candidate import BrokenSource, Candidate, LocalCandidate, from_source
-from ..run.cases import Case, cases
+from ..run.cases import Case, cases, known_cases
 from ..run.limit import SECONDS, why_endless
 from ..run.reference import Reference
 from ..run.runs import CaseRun
@@ -128,7 +128,7 @@ def judge(
     start = time.perf_counter()
     with np.errstate(all="ignore"):
         with _fitting(spec, reference):
-            drawn = list(cases(spec, reference, np.random.default_rng(seed)) if drawn is None else drawn)
+            drawn = list(known_cases(spec, reference, seed) if drawn is None else drawn)
         properties = Properties(spec, reference, candidate, _run_cases(spec, reference, candidate, drawn), naming)
         verdicts = properties.verdicts()
         # What writes into its arguments is also wrong the second time: the cause goes first.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import Observation
 from .family import Family
 from .replay import Call
 from .shapes import all_axes, axis_name, count, lifted
@@ -139,11 +139,20 @@ def _that_fit(
         try:
             axes = all_axes(to(_plain(right), ndim), ndim)
             if axes not in fits:
-                fits[axes] = (way is None or is_affordable(first, x, way)) and close(first.got[x], np.asarray(look(first, x, to)))
+                fits[axes] = (way is None or is_affordable(first, x, way)) and _gives(first, x, look, said, to)
         except Exception:  # this axis cannot be taken, or not by a function that nobody knows
             continue
         if fits[axes]:
             yield Family("axis", text.replace("{}", said), partial(look, to=to), exact=not isinstance(way, Steps))
+
+
+def _gives(first: Observation, x: str, look: Look, said: str, to: Callable) -> bool:
+    how: Any = look
+    if isinstance(look, partial):
+        more = {**look.keywords, "way": look.keywords["way"].key}
+        how = look.func, *more.values()
+    value = first.worked_out(("axes", x, how, said), lambda: look(first, x, to))
+    return first.gave(x, _impossible() if value is None else value)
 
 
 def _groups(
@@ -294,9 +303,9 @@ def _replayed(o: Observation, x: str, to: Callable, way: Way, some: tuple[int, .
         raise LookupError("there is no such step here")
 
     def change(k: int, call: Call) -> Any:
-        return _along(call, to, average) if k in some else None
+        return _along(call, to, average)
 
-    return way.changed(o, x, change)
+    return way.changed(o, x, some, change)
 
 
 def _along(call: Call, to: Callable, average: str) -> np.ndarray:

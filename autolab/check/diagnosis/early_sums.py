@@ -43,7 +43,7 @@ def early_sums(first: Observation, x: str) -> Iterator[Family]:
                 text = f"{said}, in one {in_words(call)}{PARTNERS}"
                 predict = partial(_early, way=way, k=k, order=order, written=written)
                 try:
-                    fits = is_affordable(first, x, way) and close(first.got[x], predict(first, x))
+                    fits = is_affordable(first, x, way) and first.gave(x, predict(first, x))
                 except Exception:  # g is not a factor there, or the shapes do not allow it
                     continue
                 if fits:
@@ -55,19 +55,17 @@ def _early(o: Observation, x: str, way: Way, k: int, order: Callable, written: b
     one, other = calls_of(o, x, way)[k].factors or (np.ones(()), np.ones(()))
     if written and np.ptp(other) == 0:
         raise LookupError("no product is summed")
-    rest = other if written else calls_of(o, x, way, o.memo.setdefault("ones", np.ones_like(o.g)))[k].array
+    rest = other if written else calls_of(o, x, way, o.about_right.setdefault("ones", np.ones_like(o.g)))[k].array
     name = axis_name(o)
     g: Any = one if written else lifted(o.g, o.want[x], o.names[name]) if name else o.g
 
     def change(at: int, call: Call) -> Any:
-        if at != k:
-            return None
         whole, partner = np.broadcast_to(g, call.array.shape), np.broadcast_to(rest, call.array.shape)
         if not close(call.array, whole * partner) or np.ptp(partner) == 0:
             raise LookupError("g is not a factor of it")
         return order(call, whole, partner)
 
-    return way.changed(o, x, change)
+    return way.changed(o, x, (k,), change)
 
 
 def early_unbroadcast(o: Observation, x: str) -> Mistake | None:

@@ -248,6 +248,8 @@ def _is_said(family: Family, said: list[Family]) -> bool:
 
 
 def _prediction(family: Family, o: Observation, x: str) -> np.ndarray | None:
+    if family.of_right:
+        return o.worked_out((x, family), lambda: family.predict(o, x))
     try:
         return np.asarray(family.predict(o, x))
     except Exception:  # a mutated formula may raise anything; then it is not this one
@@ -263,8 +265,8 @@ def _equals(value: np.ndarray, o: Observation, x: str) -> bool:
     got = o.got[x]
     try:
         if o.reference.elementwise and got.shape != value.shape == o.out.shape:
-            got = np.broadcast_to(got, value.shape)  # it may have lost its g, and so its shape
-        return close(got, value)
+            return close(np.broadcast_to(got, value.shape), value)  # it may have lost its g, and so its shape
+        return o.gave(x, value)
     except Exception:  # not numbers
         return False
 

@@ -8,6 +8,7 @@ prediction that raises is none: the mistake cannot be made there.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain as chained
 from itertools import combinations
 from typing import Any
@@ -18,8 +19,8 @@ from ..run.observation import Observation, close
 from ..run.reference import Reference, sum_to
 from .axes import other_axes
 from .early_sums import early_sums
-from .equivalent_formulas import NamedFormula, equivalent_formulas
-from .family import Family
+from .equivalent_formulas import equivalent_formulas
+from .family import Family, Remembered
 from .jacobian import right_row
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
@@ -39,13 +40,13 @@ def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]
     wrong in a call of the right rule, of which only what explains `first` is given.
     """
     reference = first.reference
+    if ("families", x) not in first.about_right:
+        first.about_right["families", x] = tuple(Remembered(part) for part in _of_right(first, x))
+    plain, slips_of_pen = first.about_right["families", x]
     yield from about_g(reference)
-    yield from _about_places(reference)
-    yield from _about_misconceptions(reference, x)
-    yield from _about_values(reference, x)
-    yield from _about_settings(first)
+    yield from plain
     vague = []
-    for family in chained(_about_formula(reference, x), _about_equivalent_formulas(reference, x)):
+    for family in slips_of_pen:
         if family.name in VAGUE:
             vague.append(family)
         else:
@@ -65,6 +66,14 @@ def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)
     yield from vague
+
+
+def _of_right(first: Observation, x: str) -> tuple[Iterator[Family], Iterator[Family]]:
+    """What rests on the right answer alone: about places and values, and the slips in the formula."""
+    reference = first.reference
+    plain = chained(_about_places(reference), _about_misconceptions(reference, x), _about_values(reference, x), _about_settings(first))
+    slips_of_pen = chained(_about_formula(reference, x), _about_equivalent_formulas(reference, x))
+    return tuple((replace(family, of_right=True) for family in part) for part in (plain, slips_of_pen))  # type: ignore[return-value]
 
 
 VAGUE = {"step"}
@@ -189,11 +198,11 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
 
 def _counts(o: Observation, x: str, name: str) -> bool:
     """Do the values under this name count in the rule, or its shape alone? Nobody takes another value for a shape."""
-    if ("counts", x, name) not in o.memo:
+    if ("counts", x, name) not in o.about_right:
         value = np.asarray(o.names[name])
         noise = np.resize(np.linspace(0.3, 2.7, 7), value.shape) if value.dtype.kind == "f" else None
-        o.memo["counts", x, name] = noise is None or not close(_rule(o, x, **{name: noise}), o.want[x])
-    return o.memo["counts", x, name]
+        o.about_right["counts", x, name] = noise is None or not close(_rule(o, x, **{name: noise}), o.want[x])
+    return o.about_right["counts", x, name]
 
 
 def _added_up(o: Observation, x: str, name: str) -> np.ndarray:
@@ -287,13 +296,11 @@ def _about_misconceptions(reference: Reference, x: str) -> Iterator[Family]:
 
 
 def _about_equivalent_formulas(reference: Reference, x: str) -> Iterator[Family]:
-    right: dict[tuple[int, NamedFormula], bool] = {}
-
     def predict(o, x, formula, code, letter):
-        if (key := (id(o), formula)) not in right:
+        if (key := ("equal", x, formula)) not in o.about_right:
             value = formula.evaluate(o)
-            right[key] = o.reference.elementwise or close(np.broadcast_to(value, o.want[x].shape), o.want[x])
-        return _summed(o, x, _only(right[key], formula).evaluate(o, code, letter))
+            o.about_right[key] = o.reference.elementwise or close(np.broadcast_to(value, o.want[x].shape), o.want[x])
+        return _summed(o, x, _only(o.about_right[key], formula).evaluate(o, code, letter))
 
     written = source_formula(reference, x)
     for formula in (*equivalent_formulas(reference.name, x, reference.inputs), *([written] if written else [])):

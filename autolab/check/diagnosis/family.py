@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -17,3 +19,23 @@ class Family:
     exact: bool = True  # whether it can be the only explanation; a slip in one decomposition cannot
     complete: bool = False  # a whole wrong formula, after which no other explanation is looked for
     hint: str = ""  # whose hint to give, if not that of the family
+    of_right: bool = False  # whether the prediction rests on what is right alone, and the family is the same in the next check
+
+
+class Remembered(Generic[T]):
+    """What an iterator gives, made as it is asked for and kept."""
+
+    def __init__(self, more: Iterator[T]):
+        self._made: list[T] = []
+        self._more = more
+
+    def __iter__(self) -> Iterator[T]:
+        place = 0
+        while True:
+            if place == len(self._made):
+                try:
+                    self._made.append(next(self._more))
+                except StopIteration:
+                    return
+            yield self._made[place]
+            place += 1

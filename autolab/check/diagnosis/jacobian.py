@@ -91,9 +91,9 @@ def rows_of(o: Observation, x: str, places: Iterable[int]) -> tuple[list[np.ndar
 
 def right_row(o: Observation, x: str, k: int) -> np.ndarray:
     """The right gradient where g is 1 at place k and 0 elsewhere."""
-    if ("right row", x, k) not in o.memo:
-        o.memo["right row", x, k] = o.reference.gradient(x, unit(o, k), o.names)
-    return o.memo["right row", x, k]
+    if ("right row", x, k) not in o.about_right:
+        o.about_right["right row", x, k] = o.reference.gradient(x, unit(o, k), o.names)
+    return o.about_right["right row", x, k]
 
 
 def unit(o: Observation, k: int) -> np.ndarray:

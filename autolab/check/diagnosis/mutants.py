@@ -96,7 +96,7 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                 family, text = "axis", "what belongs to another axis"
             elif family == "number" and isinstance(parent, ast.Call) and _called(parent) in EXCHANGES:
                 family, text = "permutation", "moved back along other axes than those that forward exchanged"
-            _put(parent, field, place, ast.fix_missing_locations(new))
+            _put(parent, field, place, located(new))
             yield family, text, tree
             _put(parent, field, place, node)
     if (bare := _untransposed(formula)) is not None:
@@ -113,9 +113,9 @@ SHAPES = {"shape", "size", "ndim", "dtype", "len", "range", "ones_like", "zeros_
 
 def _asked_for_shape(tree: ast.AST) -> set[int]:
     """The names (as ids of their nodes) of which only the shape counts: x in x.size, len(x), np.ones_like(x + y)."""
-    asking = [n.value for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr in SHAPES]
-    asking += [a for n in ast.walk(tree) if isinstance(n, ast.Call) and _called(n) in SHAPES for a in n.args]
-    return {id(n) for part in asking for n in ast.walk(part) if isinstance(n, ast.Name)}
+    asking = [n.value for n in tree_nodes(tree) if isinstance(n, ast.Attribute) and n.attr in SHAPES]
+    asking += [a for n in tree_nodes(tree) if isinstance(n, ast.Call) and _called(n) in SHAPES for a in n.args]
+    return {id(n) for part in asking for n in tree_nodes(part) if isinstance(n, ast.Name)}
 
 
 def _untransposed(formula: str) -> ast.Expression | None:
@@ -139,7 +139,7 @@ def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[st
     """The formula with another value in the place of one that it uses more than once."""
     found: dict[str, list[ast.Name]] = {}
     sized = _asked_for_shape(tree)
-    for node in ast.walk(tree):
+    for node in tree_nodes(tree):
         if isinstance(node, ast.Name) and node.id in names and node.id not in FIXED:
             found.setdefault(node.id, []).append(node)
     for old, nodes in found.items():
@@ -168,7 +168,7 @@ def _other_axes(tree: ast.Expression) -> Iterator[tuple[int | None, ast.Expressi
 
 def _reductions(tree: ast.AST) -> list[ast.Call]:
     """The calls such as x.sum(axis) in a tree."""
-    return [n for n in ast.walk(tree) if isinstance(n, ast.Call) and _is_method(n) and _called(n) in REDUCTIONS and n.args]
+    return [n for n in tree_nodes(tree) if isinstance(n, ast.Call) and _is_method(n) and _called(n) in REDUCTIONS and n.args]
 
 
 def _is_method(node: ast.Call) -> bool:
@@ -186,9 +186,44 @@ def _key(code: CodeType) -> tuple:
     return code.co_code, tuple(map(repr, code.co_consts)), code.co_names
 
 
+def tree_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """A tree in the order of `ast.walk`, without operators and contexts, which are a third of its nodes and have no parts."""
+    level = [tree]
+    while level:
+        yield from level
+        level = [child for node in level for child in parts(node)]
+
+
+def parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes right below a node, but operators and contexts."""
+    for field in FIELDS.get(type(node), node._fields):
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            yield from (part for part in value if isinstance(part, ast.AST))
+        elif isinstance(value, ast.AST):
+            yield value
+
+
+# Where the parts of the commonest nodes are.
+FIELDS: dict[type, tuple[str, ...]] = {
+    ast.Name: (), ast.Constant: (), ast.Attribute: ("value",), ast.BinOp: ("left", "right"), ast.UnaryOp: ("operand",),
+    ast.Compare: ("left", "comparators"), ast.BoolOp: ("values",), ast.Subscript: ("value", "slice"), ast.Tuple: ("elts",),
+}  # fmt: skip
+
+
+def located(node: ast.AST) -> ast.AST:
+    """The node, with a place for what is new in it, which compilation asks for; what was parsed has one."""
+    if "lineno" in node._attributes and not hasattr(node, "lineno"):
+        node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]
+        node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
+        for part in parts(node):
+            located(part)
+    return node
+
+
 def _spots(tree: ast.Expression) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
     """Every expression in a tree, and where it hangs."""
-    for parent in ast.walk(tree):
+    for parent in tree_nodes(tree):
         for field, value in ast.iter_fields(parent):
             if isinstance(value, ast.expr):
                 yield parent, field, None, value
@@ -373,14 +408,14 @@ def _part(node: ast.AST) -> str:
         return "a number" + ADDED
     if isinstance(node, ast.Name):
         return value_in_words(node.id)
-    calls = [_called(n) for n in ast.walk(node) if isinstance(n, ast.Call)]
+    calls = [_called(n) for n in tree_nodes(node) if isinstance(n, ast.Call)]
     for call, words in SAID.items():
         if call in calls:
             return words
     if isinstance(node, ast.Call) and calls[0] in ("restore", "expand_dims", "log1p", "mT") and node.args:
         return _part(node.args[0])
-    called = {n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-    known = {n.id: None for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called}}
+    called = {n.func.id for n in tree_nodes(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    known = {n.id: None for n in tree_nodes(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called}}
     how = "a power of " if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) else "one with "
     return how + " and ".join(map(value_in_words, list(known)[:2])) if known else "a number"
 
@@ -418,4 +453,4 @@ def _with_args(node: ast.Call, args: list[ast.expr]) -> ast.Call:
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    return any(isinstance(n, ast.Name) and n.id == name for n in tree_nodes(node))

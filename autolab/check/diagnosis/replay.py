@@ -8,7 +8,7 @@ answer to one call, and only what comes after it on the tape is worked out again
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,7 @@ class Tape:
         self.nodes: list[Node] = []
         self.values: list[Any] = []
         self.last = -1
+        self._after: dict[tuple[int, ...], list[tuple[int, Node]]] = {}
 
     def leaf(self, value: Any) -> Any:
         """An array that notes what is done to it; what is not an array stays what it is."""
@@ -120,12 +121,6 @@ class Tape:
         """The nodes that are calls, of those that count."""
         return [k for k in self.counting if self.nodes[k].make]
 
-    @functools.cached_property
-    def plan(self) -> list[tuple[int, Node, int]]:
-        """The nodes that count and come after others, each with its number among the calls."""
-        number = {node: k for k, node in enumerate(self.called)}
-        return [(k, self.nodes[k], number.get(k, -1)) for k in self.counting if self.nodes[k].sources]
-
     def calls(self, values: dict[int, Any] | None = None) -> list[Call]:
         """The calls, as they were or with other values on the tape."""
         found = []
@@ -135,19 +130,42 @@ class Tape:
             found.append(Call(call.kind, call.name, call.array, call.axis, call.run, call.keepdims, self.nodes[source].factors))
         return found
 
-    def again(self, change: Callable[[int, Call], Any] | None = None, leaves: dict[int, Any] | None = None) -> dict[int, Any]:
-        """All values that are others if some calls give something else, or some leaves are others."""
-        fresh: dict[int, Any] = dict(leaves or {})
-        values = self.values
-        for k, node, number in self.plan:
-            if change and node.make:
-                changed = change(number, node.make(fresh.get(node.sources[0], values[node.sources[0]])))
+    def again(self, leaves: dict[int, Any]) -> dict[int, Any]:
+        """All values that are others if some leaves are others."""
+        return self._worked_out(dict(leaves), self.after(tuple(leaves)))
+
+    def changed(self, some: Sequence[int], change: Callable[[int, Call], Any]) -> dict[int, Any]:
+        """All values that are others if the calls with these numbers give something else; None is what they gave."""
+        fresh: dict[int, Any] = {}
+        calls = [self.called[k] for k in some]
+        numbers = dict(zip(calls, some, strict=True))
+        for k, node in self.after(tuple(calls)):
+            if k in numbers:
+                source = node.sources[0]
+                changed = change(numbers[k], node.make(fresh.get(source, self.values[source])))  # type: ignore[misc]
                 if changed is not None:
                     fresh[k] = np.asarray(changed)
                     continue
+            self._worked_out(fresh, ((k, node),))
+        return fresh
+
+    def _worked_out(self, fresh: dict[int, Any], nodes: Iterable[tuple[int, Node]]) -> dict[int, Any]:
+        """What these nodes give, those whose sources have other values."""
+        values = self.values
+        for k, node in nodes:
             if k not in fresh and not fresh.keys().isdisjoint(node.sources):
                 fresh[k] = np.asarray(node.function(*[fresh.get(s, values[s]) for s in node.sources]))
         return fresh
+
+    def after(self, changed: tuple[int, ...]) -> list[tuple[int, Node]]:
+        """These nodes and those that are made of them, as far as they count; found once."""
+        if changed not in self._after:
+            reached = set(changed)
+            for k in self.counting:
+                if not reached.isdisjoint(self.nodes[k].sources):
+                    reached.add(k)
+            self._after[changed] = [(k, self.nodes[k]) for k in self.counting if k in reached and self.nodes[k].sources]
+        return self._after[changed]
 
     def result(self, fresh: dict[int, Any]) -> np.ndarray:
         """What the run then gives."""

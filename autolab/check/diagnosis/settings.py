@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import Observation
 from .family import Family
 
 POSITIONS = ("axis", "dim", "axes", "shape", "source", "destination", "axis1", "axis2", "reduction")  # which have explanations of their own
@@ -57,7 +57,7 @@ def other_settings(first: Observation, x: str) -> Iterator[Family]:
                 value = to(first.settings[source])
                 fits = next((fit for seen, fit in tried if type(seen) is type(value) and seen == value), None)
                 if fits is None:
-                    fits = close(first.got[x], _as_if(first, x, name, source, to))
+                    fits = first.gave(x, _as_if(first, x, name, source, to))
                     tried.append((value, fits))
             except Exception:  # forward refuses this value
                 continue

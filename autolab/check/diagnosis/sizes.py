@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import Observation
 from .axes import in_words
 from .family import Family
 from .replay import Call
@@ -44,11 +44,16 @@ def other_sizes(first: Observation, x: str) -> Iterator[Family]:
         for key, size in _slips(first, x, way):
             if key not in tried:
                 try:
-                    tried[key] = is_affordable(first, x, way) and close(first.got[x], np.asarray(size.predict(first, x)))
+                    tried[key] = is_affordable(first, x, way) and _gives(first, x, way, key, size)
                 except Exception:  # this size is none of this array, or the function that nobody knows cannot take it
                     tried[key] = False
             if tried[key]:
                 yield replace(size, exact=not isinstance(way, Steps))
+
+
+def _gives(first: Observation, x: str, way: Way, key: Any, size: Family) -> bool:
+    value = first.worked_out(("sizes", x, way.key, key), lambda: size.predict(first, x))
+    return value is not None and first.gave(x, value)
 
 
 def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, Family]]:
@@ -98,8 +103,6 @@ def _sized(o: Observation, x: str, way: Way, some: list[int], to: Callable) -> n
     shape = o.want[x].shape
 
     def change(k: int, call: Call) -> Any:
-        if k not in some:
-            return None
         n = _size(call)
         if not n:
             raise LookupError("another step appears there")
@@ -107,11 +110,11 @@ def _sized(o: Observation, x: str, way: Way, some: list[int], to: Callable) -> n
             return call.run(to(n, shape))
         return call.run(call.axis) * (n / to(n, shape)) ** AVERAGES[call.name]
 
-    return way.changed(o, x, change)
+    return way.changed(o, x, some, change)
 
 
 def _averaged(o: Observation, x: str, way: Way, k: int) -> np.ndarray:
     def change(at: int, call: Call) -> Any:
-        return call.run(call.axis) / count(call.array.shape, call.axis) if at == k else None
+        return call.run(call.axis) / count(call.array.shape, call.axis)
 
-    return way.changed(o, x, change)
+    return way.changed(o, x, (k,), change)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from autolab.formula import functions_by_line
+from autolab.formula import functions_at
 
 from ..run.reference import Reference
 from .equivalent_formulas import KNOWN, NamedFormula
@@ -56,7 +56,7 @@ def _statements(function: Callable) -> tuple[list[str], list[ast.stmt]] | None:
     code = getattr(function, "__code__", None)
     if code is None:
         return None
-    for node in functions_by_line(code.co_filename).get(code.co_firstlineno, ()):
+    for node in functions_at(code.co_filename, code.co_firstlineno):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
             return [a.arg for a in node.args.args], body

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import Observation
 from .family import Family
 from .replay import Call
 from .ways import Way, calls_of, is_affordable, ways
@@ -47,7 +47,7 @@ def other_triangles(first: Observation, x: str) -> Iterator[Family]:
             for text, cut in WAYS.items():
                 predict = partial(_cut, way=way, some=some, cut=cut)
                 try:
-                    fits = is_affordable(first, x, way) and close(first.got[x], predict(first, x))
+                    fits = is_affordable(first, x, way) and first.gave(x, predict(first, x))
                 except Exception:  # there is no such part
                     continue
                 if fits:
@@ -55,4 +55,4 @@ def other_triangles(first: Observation, x: str) -> Iterator[Family]:
 
 
 def _cut(o: Observation, x: str, way: Way, some: list[int], cut: Callable[[Call], Any]) -> np.ndarray:
-    return way.changed(o, x, lambda k, call: cut(call) if k in some and call.kind == "triangle" else None)
+    return way.changed(o, x, some, lambda k, call: cut(call) if call.kind == "triangle" else None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import Observation
 from .family import Family
 from .replay import Call
 from .ways import Way, calls_of, calls_that_count, ways
@@ -29,7 +29,7 @@ def other_turns(first: Observation, x: str) -> Iterator[Family]:
             for family, text, turn in WAYS.values():
                 predict = partial(_turned, way=way, at=k, turn=turn)
                 try:
-                    fits = close(first.got[x], predict(first, x))
+                    fits = first.gave(x, predict(first, x))
                 except Exception:  # the shapes do not allow it
                     continue
                 if fits:
@@ -37,4 +37,4 @@ def other_turns(first: Observation, x: str) -> Iterator[Family]:
 
 
 def _turned(o: Observation, x: str, way: Way, at: int, turn: Callable[[Call], Any]) -> np.ndarray:
-    return way.changed(o, x, lambda k, call: turn(call) if k == at and call.kind == "turn" else None)
+    return way.changed(o, x, (at,), lambda k, call: turn(call) if call.kind == "turn" else None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,8 +31,8 @@ class Way(Protocol):
         """The gradient for this g, and what was called."""
         ...
 
-    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
-        """The gradient if these calls give something else."""
+    def changed(self, o: Observation, x: str, some: Sequence[int], change: Change) -> np.ndarray:
+        """The gradient if the calls with these numbers give something else: `change` is asked what; None is what they gave."""
         ...
 
     def work(self, o: Observation, x: str) -> int:
@@ -52,9 +53,9 @@ class Taped:
 
     def tape(self, o: Observation, x: str) -> tuple[Tape, int]:
         """What it does with this observation, and where g is on the tape; made once, and tried on other numbers."""
-        if ("tape", x, self.key) not in o.memo:
-            o.memo["tape", x, self.key] = self._made(o, x)
-        return o.memo["tape", x, self.key]
+        if ("tape", x, self.key) not in o.about_right:
+            o.about_right["tape", x, self.key] = self._made(o, x)
+        return o.about_right["tape", x, self.key]
 
     def _made(self, o: Observation, x: str) -> tuple[Tape, int]:
         tape, moved = Tape(), {}
@@ -77,10 +78,10 @@ class Taped:
         fresh = {} if g is o.g else tape.again(leaves={at: g})
         return np.broadcast_to(tape.result(fresh), o.want[x].shape), tape.calls(fresh)
 
-    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
+    def changed(self, o: Observation, x: str, some: Sequence[int], change: Change) -> np.ndarray:
         """The gradient if these calls give something else."""
         tape, _ = self.tape(o, x)
-        return np.broadcast_to(tape.result(tape.again(change)), o.want[x].shape)
+        return np.broadcast_to(tape.result(tape.changed(some, change)), o.want[x].shape)
 
     def work(self, o: Observation, x: str) -> int:
         """About how many operations on arrays a change costs."""
@@ -144,43 +145,63 @@ class Steps:
     def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
         """The gradient for this g, and what was called."""
         calls: list[Call] = []
-        return self._run(o, x, g, lambda k, call: calls.append(call)), calls
+        return self._run(o, x, g, None, lambda k, call: calls.append(call)), calls
 
-    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
+    def changed(self, o: Observation, x: str, some: Sequence[int], change: Change) -> np.ndarray:
         """The gradient if these calls give something else, on the way there and on the way back."""
-        return self._run(o, x, o.g, change)
+        return self._run(o, x, o.g, some, change)
 
     def work(self, o: Observation, x: str) -> int:
         """About how many operations on arrays a change costs."""
         chain = chains(o, x)[self.number]
         return 12 * len(chain.steps) if chain else 0
 
-    def _run(self, o: Observation, x: str, g: np.ndarray, change: Change) -> np.ndarray:
-        """Forward through the rows with what is answered, then back through the same."""
+    def _run(self, o: Observation, x: str, g: np.ndarray, some: Sequence[int] | None, change: Change) -> np.ndarray:
+        """Forward through the rows with what is answered to some calls, or to all, then back through the same.
+
+        A row that no change reaches stays as it ran, and passes on what it passed on, if the same comes back to it.
+        """
         count = itertools.count()
         chain = chains(o, x)[self.number]
         if chain is None:
             raise LookupError("no such steps here")
-        values, steps, scales = list(chain.values), [], []
-        axes = []
+        values, ran, axes = list(chain.values), list[tuple[RowCall, float]](), []
+        others = set[int | None]()  # places that have other values now
+
+        def asked(call: Call) -> Any:
+            k = next(count)
+            return change(k, call) if some is None or k in some else None
+
         for step in chain.steps:
-            if self.keep and step.names.get("keepdims") is False:
+            removes = self.keep and step.names.get("keepdims") is False
+            if removes:
                 axes.append(step.names["axis"])
-            again, scale = self._again(step, values, lambda call: change(next(count), call))
+            if some is not None and not removes and others.isdisjoint(step.sources):
+                if not _is_call(step.row, step.sources, step.names["raw"]) or (k := next(count)) not in some:
+                    ran.append((step, 1.0))
+                    continue
+                again, scale = self._again(step, values, partial(change, k))
+            else:
+                again, scale = self._again(step, values, asked)
             values[step.place] = scale * again.names["out"]
-            steps.append(again)
-            scales.append(scale)
+            others.add(step.place)
+            ran.append((again, scale))
         if self.keep and len(axes) != 1:
             raise LookupError("not one reduction")
-        start = np.ones_like(values[chain.last]) if self.keep else np.broadcast_to(g, values[chain.last].shape)
+        start = np.broadcast_to(g, values[chain.last].shape)
+        if self.keep:
+            start = np.ones_like(values[chain.last])
+        elif g is o.g and start.shape == chain.g.shape:
+            start = chain.g
         arrived: dict[int, Any] = {chain.last: start}
-        for step, scale in zip(reversed(steps), reversed(scales), strict=True):
+        for step, scale in reversed(ran):
             if step.place not in arrived:
                 continue
-            incoming = scale * arrived[step.place]
+            same = scale == 1.0 and step.incoming is not None and arrived[step.place] is step.incoming
+            incoming = arrived[step.place] if same else scale * arrived[step.place]
             for k, source in enumerate(step.sources):
                 if source is not None and step.has_rule(k):
-                    value = step.fit(k, step.rule(k, incoming))
+                    value = step.passed[k] if same else step.fit(k, step.rule(k, incoming))
                     arrived[source] = arrived[source] + value if source in arrived else value
         gradient = np.asarray(arrived[chain.inputs.index(x)])
         return gradient * lifted(g, o.want[x], axes[0]) if self.keep else gradient
@@ -195,28 +216,36 @@ class Steps:
         if self.keep and "keepdims" in settings:
             settings["keepdims"] = True
         taken = dict(settings)
-        call = None
-        if "axis" in settings and raw[0].ndim:
+        changed = None
+        if _is_call(row, step.sources, raw):
 
             def along(axis: Any, array: Any = raw[0]) -> Any:
                 taken["axis"] = axis if axis is None or isinstance(axis, tuple) or not isinstance(settings["axis"], tuple) else (axis,)
                 return np.asarray(row.forward(array, *raw[1:], **taken))
 
-            call = Call("along", row.name, raw[0], settings["axis"], along, bool(settings.get("keepdims", True)))
-        elif row.name == "div" and step.sources[1] is None and raw[1].ndim == 0 and raw[1] >= 2 and raw[1] == np.round(raw[1]):
-            call = Call("divide", "division", raw[0], int(raw[1]), lambda n: raw[0] / n)
-        if call is None:
-            out, scale = np.asarray(row.forward(*raw, **settings)), 1.0
-        else:
-            changed = ask(call)
-            out = np.asarray(call.run(call.axis) if changed is None else changed)
-            base = np.asarray(row.forward(*raw, **taken))
+            if "axis" in settings:
+                changed = ask(Call("along", row.name, raw[0], settings["axis"], along, bool(settings.get("keepdims", True))))
+            else:
+                changed = ask(Call("divide", "division", raw[0], int(raw[1]), lambda n: raw[0] / n))
+        base, scale = np.asarray(row.forward(*raw, **(settings if changed is None else taken))), 1.0
+        if changed is not None:
+            out = np.asarray(changed)
             scale = float(np.vdot(base, out) / np.vdot(base, base)) if base.any() else 1.0
             if not close(out, scale * base):
                 raise LookupError("another result, of which the derivative is not known")
-        names = {**step.names, **taken, "raw": raw, "out": out / scale}
+            base = out / scale
+        else:
+            taken = settings
+        names = {**step.names, **taken, "raw": raw, "out": base}
         names |= dict(zip(row.inputs, raw, strict=False)) | {f"{x}_shape": a.shape for x, a in zip(row.inputs, raw, strict=False)}
         return RowCall(row, step.sources, names, step.place), scale
+
+
+def _is_call(row: Any, sources: Sequence[int | None], raw: Sequence[np.ndarray]) -> bool:
+    """Does a row go along an axis, or divide by a whole number?"""
+    if "axis" in row.settings and raw[0].ndim:
+        return True
+    return bool(row.name == "div" and sources[1] is None and raw[1].ndim == 0 and raw[1] >= 2 and raw[1] == np.round(raw[1]))
 
 
 def ways(o: Observation, x: str) -> Iterator[Way]:
@@ -243,13 +272,13 @@ def calls_of(o: Observation, x: str, way: Way, g: Any = None) -> list[Call]:
     """What is called on this way, in order; nothing if it does not give the right gradient here. Worked out once for o.g."""
     if g is not None:
         return way.calls(o, x, g)[1]
-    if ("calls", x, way.key) not in o.memo:
+    if ("calls", x, way.key) not in o.about_right:
         try:
             value, calls = way.calls(o, x, o.g)
         except Exception:  # a closed function may do anything with its arguments
             value, calls = np.zeros(()), []
-        o.memo["calls", x, way.key] = calls if calls and close(value, o.want[x]) else []
-    return o.memo["calls", x, way.key]
+        o.about_right["calls", x, way.key] = calls if calls and close(value, o.want[x]) else []
+    return o.about_right["calls", x, way.key]
 
 
 MOST_WORK = 4000  # operations on arrays, each some microseconds
@@ -263,20 +292,18 @@ def is_affordable(o: Observation, x: str, way: Way) -> bool:
 
 def calls_that_count(o: Observation, x: str, way: Way) -> list[int]:
     """Which of the calls the gradient for x depends on: not on a maximum that is taken off, nor on what is for another input."""
-    if ("count", x, way.key) not in o.memo:
-        o.memo["count", x, way.key] = [k for k in range(len(calls_of(o, x, way))) if _counts(o, x, way, k)]
-    return o.memo["count", x, way.key]
+    if ("count", x, way.key) not in o.about_right:
+        o.about_right["count", x, way.key] = [k for k in range(len(calls_of(o, x, way))) if _counts(o, x, way, k)]
+    return o.about_right["count", x, way.key]
 
 
 def _counts(o: Observation, x: str, way: Way, k: int) -> bool:
     def change(at: int, call: Call) -> Any:
-        if at != k:
-            return None
         right = np.asarray(call.run(call.axis))
         return np.flip(right) if call.kind == "turn" else right * np.linspace(1.1, 1.9, right.size).reshape(right.shape)
 
     try:
-        return not close(way.changed(o, x, change), o.want[x])
+        return not close(way.changed(o, x, (k,), change), o.want[x])
     except Exception:  # whole numbers, such as an order, or steps that cannot follow such a change
         return True
 
@@ -285,7 +312,7 @@ def calls_with_g(o: Observation, x: str, way: Way) -> list[int]:
     """Which of the calls g goes into."""
     if not calls_of(o, x, way):
         return []
-    if ("with g", x, way.key) not in o.memo:
+    if ("with g", x, way.key) not in o.about_right:
         pairs = enumerate(zip(calls_of(o, x, way), calls_of(o, x, way, 2 * o.g), strict=False))
-        o.memo["with g", x, way.key] = [k for k, (one, two) in pairs if not np.array_equal(one.array, two.array)]
-    return o.memo["with g", x, way.key]
+        o.about_right["with g", x, way.key] = [k for k, (one, two) in pairs if not np.array_equal(one.array, two.array)]
+    return o.about_right["with g", x, way.key]

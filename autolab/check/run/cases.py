@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from autolab.engine.op import LINEAR
+from autolab.engine.op import LINEAR, Op
 
 from .inputs import BINARY, BROADCAST, BROADCAST_3, DENSE, LARGE, TINY, UNARY, Shapes, draw
 from .reference import Reference
 from .spec import Spec
+from .specs import SPECS
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,7 @@ class Case:
     upstream: tuple[np.ndarray, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     between: tuple[np.ndarray, ...] | None = None
+    right: dict[Any, Any] = field(default_factory=dict, repr=False)  # the right answer to it, and what was worked out about that
 
     def describe(self, names: tuple[str, ...]) -> str:
         """The shapes in words: "x (3, 5), y (5,)"."""
@@ -80,6 +83,24 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
         at = reference.inputs.index(spec.kink.input)
         given[at].flat[::2] = spec.kink.at
         yield Case("kink", tuple(given), (g,), settings)
+
+
+def known_cases(spec: Spec, reference: Reference, seed: int) -> Iterable[Case]:
+    """The same calls again for the next check of an exercise of the table, with all that is known of them by then."""
+    if SPECS.get(spec.name) is not spec or reference.row is None or type(seed) is not int:
+        return cases(spec, reference, np.random.default_rng(seed))
+    return _known_cases(spec.name, seed, reference.row, tuple(function for function, _ in reference.rules.values()))
+
+
+@lru_cache(8)
+def _known_cases(name: str, seed: int, row: Op, rules: tuple[Callable, ...]) -> tuple[Case, ...]:
+    """`rules`: where they are replaced, other answers are right."""
+    return tuple(cases(SPECS[name], Reference.of(row), np.random.default_rng(seed)))
+
+
+def forget() -> None:
+    """Forget all calls and what is right there."""
+    _known_cases.cache_clear()
 
 
 def _input(spec: Spec, rng: np.random.Generator, x: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -27,6 +27,7 @@ class Observation:
     settings: Mapping[str, Any] = field(default_factory=dict)  # those that the call named
     ask: Callable | None = None  # calls the rule again: ask(gs) on these inputs, ask(gs, at) on others
     memo: dict[Any, Any] = field(default_factory=dict)  # what was worked out about it, by key
+    about_right: dict[Any, Any] = field(default_factory=dict)  # the same, of what does not depend on what came back: checks share it
 
     @property
     def out(self) -> np.ndarray:
@@ -41,6 +42,32 @@ class Observation:
     def shape(self, x: str) -> tuple[int, ...]:
         """The shape of an input."""
         return self.names[f"{x}_shape"]
+
+    def worked_out(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` gives, which does not depend on what came back; None if it raises. The next check of these numbers knows it."""
+        if key not in self.about_right:
+            try:
+                self.about_right[key] = np.asarray(make())
+            except Exception:  # this cannot be worked out here
+                self.about_right[key] = None
+        return self.about_right[key]
+
+    def gave(self, x: str, value: Any) -> bool:
+        """Did the rule give this for x, up to rounding? Hundreds of arrays are asked about, and most differ from their first entry on."""
+        got = self.got[x]
+        if ("first entry", x) not in self.memo:
+            size = np.abs(got).max() if got.size else np.nan
+            # Where terms cancel, 1e-17 is left of 0, and not the same 1e-17 in another formula.
+            rest = 1e-12 * np.abs(self.want[x]).max() if got.size and got.shape == self.want[x].shape else 0.0
+            rest = rest if size <= rest else 0.0
+            # What `close` allows, and a little more: it goes by the largest entry of `value`.
+            most = 2e-9 * size + 2e-300 + 2 * rest
+            self.memo["first entry", x] = (got.item(0), most, rest) if np.isfinite(size) else (0.0, np.inf, 0.0)
+        entry, most, rest = self.memo["first entry", x]
+        value = np.asarray(value)
+        if value.shape != got.shape or (value.size and abs(value.item(0) - entry) > most):
+            return False
+        return bool(rest and np.abs(value).max() <= rest) or close(got, value)
 
 
 def close(a: np.ndarray, b: np.ndarray) -> bool:
@@ -69,11 +96,13 @@ def all_differ(a: np.ndarray) -> bool:
 def observe(
     reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence | None,
     settings: Mapping[str, Any] | None = None, ask: Callable | None = None, want: dict[str, np.ndarray] | None = None,
+    about_right: dict[Any, Any] | None = None,
 ) -> Observation:  # fmt: skip
     """Put one backward call beside the right answer, `want` if it is known; `got` is None for a call that raised."""
     want = want or {x: reference.gradient(x, g, names) for x in reference.differentiable()}
     received = dict.fromkeys(reference.inputs) if got is None else dict(zip(reference.inputs, got, strict=False))
-    return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask)
+    known = {} if about_right is None else about_right
+    return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask, about_right=known)
 
 
 def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Mapping[str, Any]) -> Callable:

@@ -20,7 +20,10 @@ class CaseRun:
         self.case, self.answer = case, answer
         self.where = case.describe(reference.inputs)
         same_inputs = before is not None and before.case.inputs is case.inputs and before.case.settings is case.settings
-        self.names: dict[str, Any] = before.names if before and same_inputs else reference.environment(case.inputs, case.settings)
+        right = case.right
+        if "names" not in right:
+            right["names"] = before.names if before and same_inputs else reference.environment(case.inputs, case.settings)
+        self.names: dict[str, Any] = right["names"]
         calls = zip(case.upstream, answer.gradients, strict=False)
         ask = asking(candidate, reference, case.inputs, case.settings)
         # by the id of g, which an observation keeps alive
@@ -28,7 +31,9 @@ class CaseRun:
         self.seen: list[Observation] = []
         for g, gradients in calls:
             first = self.known.get(id(g))
-            self.seen.append(observe(reference, self.names, g, gradients, case.settings, ask, first.want if first else None))
+            want, about = right.setdefault(id(g), (first.want, first.about_right) if first else (None, {}))
+            self.seen.append(observe(reference, self.names, g, gradients, case.settings, ask, want, about))
+            right[id(g)] = self.seen[-1].want, about
             self.known.setdefault(id(g), self.seen[-1])
         self.failure = None if self.seen else observe(reference, self.names, case.upstream[0], None)
 

@@ -23,6 +23,7 @@ import autolab
 import autolab.fast
 import autolab.rules
 from autolab import formula
+from autolab.check.run import cases
 from autolab.engine import backward, node
 from autolab.engine.op import CODEGEN
 from autolab.engine.tensor import TABLE
@@ -70,8 +71,8 @@ def forget() -> None:
         if name.startswith("autolab.check.diagnosis.") and isinstance(module, ModuleType):
             vars(module).clear()
     linecache.clearcache()
-    for kept in (formula.functions_by_line, formula.expression):
-        kept.cache_clear()
+    formula.forget()
+    cases.forget()
 
 
 def _empty(functions: Iterable[Any], needed: set[Any]) -> None:

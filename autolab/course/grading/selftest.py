@@ -15,13 +15,13 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
 
+from autolab import formula
 from autolab.check import SPECS, Reference, Spec, judge, prove
 from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.course.own_spec import defined, only_in_tests, shows
 from autolab.course.release import form_of_source, marker_problems, release_of
 from autolab.course.rubric import problems, rubrics
 from autolab.course.solutions import label_problems, wrong_answers
-from autolab.formula import functions_by_line
 
 from .sandbox import Limits
 from .worker import Job, grade
@@ -190,7 +190,7 @@ def _exercises(path: Path, tests: list[NotebookNode], report: SelftestReport) ->
             names: dict[str, Any] = {"__name__": "spec"}
             file = f"<{path}, cell {_id(cell)}>"  # slips are made from the text of a rule, which is looked up here
             linecache.cache[file] = (len(cell.source), None, cell.source.splitlines(keepends=True), file)
-            functions_by_line.cache_clear()  # the cell of this name may have been another
+            formula.forget()  # the cell of this name may have been another
             try:
                 *before, _ = ast.parse(cell.source).body
                 exec(compile(ast.Module(before, []), file, "exec"), names)
