@@ -90,8 +90,8 @@ class Picture(str):
     >>> type(picture).__name__, picture[:4]
     ('Picture', '<svg')
     >>> print(picture.text)
-    MulBackward0  float32 [1]
-    └─ AccumulateGrad  x  float32 [1]
+    × (MulBackward0)  float32 [1]
+    └─ x (AccumulateGrad)  float32 [1]
     """
 
     __slots__ = ("text",)
@@ -126,7 +126,7 @@ def render(
     blocks = _Blocks(trace) if cells else None
     placement = place(view, direction, bool(trace.steps), tuple(map(blocks.extra, view.nodes)) if blocks else ())
     called = {node.id: node.display_name for node in view.nodes}
-    names = {node.id: getattr(node, "name", node.display_name) for node in view.nodes}
+    names = {node.id: getattr(node, "title", node.display_name) for node in view.nodes}
 
     def state(at):
         return "" if at is None or at > taken else " al-on al-now" if at == taken < len(trace.steps) else " al-on"
@@ -321,9 +321,9 @@ def grad_line(node: TraceNode, step: TraceStep | None) -> str:
 
 def title_of(node: TraceNode) -> str:
     """What a node is, in one line, without its gradient."""
-    what = node.name if node.kind != "leaf" else f"leaf {node.label}"
+    what = node.title if node.kind != "leaf" else f"leaf {node.label}"
     if node.label and node.kind != "leaf":
-        what = f"{node.label}, made by {node.name}"
+        what = f"{node.label}, made by {node.title}"
     if node.forward:
         what += f": {node.forward}"
     if node.value is not None:
@@ -337,7 +337,7 @@ def _fit(value, room):
 
 
 def _caption(node):
-    return f"{node.label} ({node.name})" if node.label else node.name
+    return f"{node.label} ({node.name})" if node.label else node.title
 
 
 # -- lines -----------------------------------------------------------------------------------------

@@ -123,9 +123,19 @@ class TraceNode(Record):
     saved: list[SavedItem] = field(default_factory=list)
 
     @property
+    def sign(self) -> str:
+        """What the node does, in short: "×", "relu"; of a leaf its name, of a Function's node PyTorch's."""
+        return (self.label if self.kind == "leaf" else self.symbol or self.op) or self.name
+
+    @property
+    def title(self) -> str:
+        """What the node does, and PyTorch's name of it: "× (MulBackward0)", of a leaf "x (AccumulateGrad)"."""
+        return f"{self.sign} ({self.name})" if self.sign != self.name else self.name
+
+    @property
     def display_name(self) -> str:
-        """How a sentence refers to this node: the caller's name for it, else the node's own."""
-        return self.label or self.name
+        """How a sentence refers to this node: the caller's name for it, else its title."""
+        return self.label or self.title
 
 
 @dataclass(slots=True)
@@ -213,7 +223,7 @@ class TraceStep(Record):
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> step = record(x * 3).steps[0]
     >>> step.incoming[0].text, [sent.value.text for sent in step.outgoing], step.sentence
-    ('1', ['3'], 'MulBackward0 receives 1; x gets 1 × 3 = 3.')
+    ('1', ['3'], '× (MulBackward0) receives 1; x gets 1 × 3 = 3.')
     """
 
     READERS: ClassVar = {

@@ -279,7 +279,7 @@ class Explorer(Explorable):
                 "tall": render(trace, room=8, direction="down"),  # for a narrow screen
                 "nodes": [n.id for n in trace.nodes],
                 "edges": [e.id for e in trace.edges],
-                "names": [n.label if n.kind == "leaf" else n.name for n in trace.nodes],
+                "names": [n.label if n.kind == "leaf" else n.title for n in trace.nodes],
             })  # fmt: skip
         return at
 

@@ -229,7 +229,7 @@ def stepper(open_page, drive):
     x, w = torch.tensor([[1.0, -2.0], [0.5, 3.0]]), torch.tensor([[1.0], [-1.0]], requires_grad=True)
     b = torch.tensor([0.5], requires_grad=True)
     page = open_page(torch.Stepper(lambda: torch.tanh(x @ w + b).sum()))
-    return page, drive(page, "Backward pass of SumBackward0")
+    return page, drive(page, "Backward pass of Σ (SumBackward0)")
 
 
 def test_what_a_node_sends_travels_along_its_edges_and_back(stepper):

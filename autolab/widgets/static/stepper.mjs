@@ -8,7 +8,11 @@ function stepper(model, el) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const edgeById = new Map(edges.map((edge) => [edge.id, edge]));
   const firesAt = new Map(steps.map((step, i) => [step.node, i + 1]));
-  const called = (id) => byId.get(id).label || byId.get(id).name;
+  const titleOf = ({ kind, label, symbol, op, name }) => { // as TraceNode.title
+    const sign = kind === "leaf" ? label : symbol || op;
+    return sign ? `${sign} (${name})` : name;
+  };
+  const called = (id) => byId.get(id).label || titleOf(byId.get(id));
   const last = steps.length;
 
   const position = () => model.get("position");
@@ -144,7 +148,7 @@ function stepper(model, el) {
     graph.seen = true;
     graph.select(shown());
     count.textContent = `Step ${at} of ${last}`;
-    const said = at ? steps[at - 1].sentence : `Ready. ${byId.get(trace.root).name} fires first.`;
+    const said = at ? steps[at - 1].sentence : `Ready. ${titleOf(byId.get(trace.root))} fires first.`;
     if (status.textContent !== said) status.textContent = said;
     // A button that has the focus is not disabled, or the focus would be lost with it.
     for (const [b, off] of [[resetButton, at === 0], [undoButton, at === 0], [stepButton, at === last]]) {
@@ -212,7 +216,7 @@ function stepper(model, el) {
       h("button", { type: "button", class: "al-link", onclick: () => visit(id) }, called(id))));
     links("inputs", edges.filter((edge) => edge.to === node.id).map((edge) => edge.from));
     links("used by", edges.filter((edge) => edge.from === node.id).map((edge) => edge.to));
-    const name = node.kind === "leaf" ? node.label : node.label ? `${node.label} · ${node.name}` : node.name;
+    const name = node.kind === "leaf" ? node.label : node.label ? `${node.label} · ${titleOf(node)}` : titleOf(node);
     return [h("p", { class: "al-title" }, name), h("dl", {}, ...facts)];
   }
 
@@ -253,7 +257,7 @@ function stepper(model, el) {
       rows = steps.map((s, i) => {
         const node = byId.get(s.node), sends = s.grad ? `.grad = ${text(s.grad.after)}`
           : s.outgoing.map((o) => `${called(edgeById.get(o.edge).from)}: ${o.filled || text(o.value)}`).join("; ");
-        return row([String(i + 1), node.label ? `${node.label} (${node.name})` : node.name, text(node.value),
+        return row([String(i + 1), node.kind !== "leaf" && node.label ? `${node.label} · ${titleOf(node)}` : titleOf(node), text(node.value),
           s.incoming.map(text).join(", "), sends], { class: "al-later" });
       });
       body.append(...rows);
