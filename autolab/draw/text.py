@@ -12,6 +12,7 @@ from autolab.trace.sentences import sum_of
 from autolab.trace.values import shape_text
 
 WIDTH = 96  # characters of a line that a notebook shows whole
+NODE = 28  # of them for a node with its sign; a longer one has PyTorch's name alone
 
 
 def text(loss: Tensor | Trace, limit: int | None = 200) -> Text:
@@ -131,7 +132,7 @@ def table(trace: Trace, limit: int | None = None) -> Iterator[str]:
     for i, step in enumerate(steps, 1):
         node = trace.node(step.node)
         received = ", ".join("-" if v is None else v.text for v in step.incoming)
-        rows.append((str(i), node.label if node.kind == "leaf" else node.title, received))
+        rows.append((str(i), node.label if node.kind == "leaf" else _first_that_fits([node.title, node.name], NODE), received))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     room = WIDTH - sum(widths) - 6
     told = [["sends"]]
