@@ -254,7 +254,7 @@ class _Blocks:
         self.full = tensors.scales(trace)
         received = {step.node: step.incoming[0] for step in trace.steps if step.incoming}
         self.shown = {
-            node.id: [(v, k) for k, v in enumerate((node.value, received.get(node.id))) if tensors.has_cells(v)] for node in trace.nodes
+            node.id: [(v, k) for k, v in enumerate((node.value, received.get(node.id))) if tensors.is_seen(v)] for node in trace.nodes
         }
 
     def extra(self, node):
@@ -354,7 +354,7 @@ def _edge(edge, about, drawn, right, state, value, room, blocks):
 
 
 def _pill(edge, x, y, right, value, room, blocks):
-    if blocks and not room and tensors.has_cells(value, tensors.PILL) and tensors.grid_of(value).shape[0] <= 4:
+    if blocks and not room and _is_seen_on_a_line(value):
         _, w, h = tensors.block(value, 0, 0, 1.0, "", tensors.PILL)
         cx, cy = (x - 14 - w / 2, y) if right else (x, y - 21)
         inside = tensors.block(value, cx - w / 2, cy - h / 2, blocks.full[1], f"sent to {edge.input}", tensors.PILL)[0]
@@ -366,6 +366,11 @@ def _pill(edge, x, y, right, value, room, blocks):
         f'<g class="al-pill">{_rect("", cx - w / 2, cy - 11, w, 22, 11)}'
         f'<text data-sent="{edge.id}" x="{_n(cx)}" y="{_n(cy + 5)}">{escape(label)}</text></g>'
     )
+
+
+def _is_seen_on_a_line(value):
+    few = tensors.has_cells(value, tensors.PILL) and tensors.grid_of(value).shape[0] <= 4
+    return few or bool(tensors.counts_of(value, tensors.PILL))
 
 
 def _legend(view, steps, y, blocks=None):

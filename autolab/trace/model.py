@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 from autolab.trace.values import TraceValue, collector_paused
 
 FORMAT = "autolab-trace"
-VERSION = 2
+VERSION = 3
+READABLE = 2, 3  # 2 had no histogram
 
 
 class Record:
@@ -311,9 +312,9 @@ class Trace(Record):
         """
         if d.get("format") != FORMAT:
             raise ValueError(f'not a trace: "format" is {d.get("format")!r}, expected {FORMAT!r}')
-        if d.get("version") != VERSION:
+        if d.get("version") not in READABLE:
             raise ValueError(
-                f"a trace of version {d.get('version')!r}; this autolab reads version {VERSION}. "
+                f"a trace of version {d.get('version')!r}; this autolab reads versions {' and '.join(map(str, READABLE))}. "
                 "Record it again, or install the autolab that wrote it."
             )
         return cls(*[_read(cls.READERS.get(name), d[name]) for name in cls.__slots__])
@@ -328,6 +329,6 @@ def schema() -> dict[str, Any]:
     """The JSON schema of the trace format, as a dict.
 
     >>> schema()["title"], sorted(schema()["properties"])
-    ('autolab trace, version 2', ['edges', 'format', 'nodes', 'root', 'steps', 'version'])
+    ('autolab trace, version 3', ['edges', 'format', 'nodes', 'root', 'steps', 'version'])
     """
     return json.loads(resources.files("autolab.trace").joinpath("schema.json").read_text("utf-8"))

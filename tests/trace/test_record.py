@@ -522,9 +522,17 @@ def test_a_freed_graph_says_retain_graph():
         record(loss)
 
 
+def test_a_trace_of_version_2_is_read_without_its_histograms():
+    old = record((torch.ones(100, requires_grad=True) * 2).sum()).to_dict()
+    summaries = [node["value"]["summary"] for node in old["nodes"][1:]]
+    assert [summary.pop("counts") for summary in summaries] == [[100], [100]]
+    read = Trace.from_dict({**old, "version": 2})
+    assert [node.value.counts for node in read.nodes[1:]] == [None, None]
+
+
 def test_a_later_version_is_refused():
-    with pytest.raises(ValueError, match=r"version 3.*reads version 2"):
-        Trace.from_dict({**record(chain()[0]).to_dict(), "version": 3})
+    with pytest.raises(ValueError, match=r"version 4.*reads versions 2 and 3"):
+        Trace.from_dict({**record(chain()[0]).to_dict(), "version": 4})
 
 
 def test_something_else_is_refused():

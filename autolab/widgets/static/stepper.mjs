@@ -79,7 +79,8 @@ function stepper(model, el) {
   const tell = (words) => { readout.textContent = words; };
   const touch = hands(inspector, { controls: [], tracks: {}, tell });
   for (const type of ["pointerover", "pointerout"]) place.addEventListener(type, ({ target }) => {
-    if (target.dataset.told) tell(type === "pointerover" ? target.dataset.told : "");
+    const part = target.closest("[data-told]");
+    if (part) tell(type === "pointerover" ? part.dataset.told : "");
   });
   const table = tableTwin("Table of all steps", ["Step", "Node", "Value", "Receives", "Sends"], fillTable);
 
@@ -220,8 +221,8 @@ function stepper(model, el) {
     return [h("p", { class: "al-title" }, name), h("dl", {}, ...facts)];
   }
 
-  // A tensor at a glance: its numbers, or the means of its blocks, in colours as in the graph; a cross where nothing is finite.
-  // Numbers are cells that are pointed at, or walked through by arrows; they are written where there is room.
+  // A tensor at a glance: its numbers, or a histogram and the means of its blocks, in colours as in the graph; a cross where nothing
+  // is finite. All are pointed at, or walked through by arrows, to be read; numbers are written where there is room.
   function heat(value, name) {
     const { summary, data, shape } = value || {}, flat = (rows) => (Array.isArray(rows[0]?.[0]) ? rows.flatMap(flat) : rows);
     if (!summary?.heat && !Array.isArray(data)) return "";
@@ -235,18 +236,40 @@ function stepper(model, el) {
       const x = j * wide, y = i * high, box = `x="${x}" y="${y}" width="${wide}" height="${high}"`, share = v ? FAINT + ((1 - FAINT) * Math.abs(v)) / full : 0;
       const fill = Number.isFinite(v) ? `<rect class="al-heat-${v < 0 ? "low" : "high"}" ${box} fill-opacity="${share}"/>`
         : `<path class="al-plus" d="M${x + 2} ${y + 2}l${wide - 4} ${high - 4}m0-${high - 4}l-${wide - 4} ${high - 4}"/>`;
-      if (summary) return fill;
+      const said = summary ? `${name}: block ${i}, ${j} of ${rows.length} by ${columns}, mean ${Number.isFinite(v) ? `about ${brief(v)}` : "not finite"}` : "";
+      if (summary) return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${said}">${fill}<rect class="al-hit" ${box}/></g>`;
       const mark = v < 0 ? `<path class="al-heat-sign" d="M${x} ${y + high - 6}v6h6z"/>` : "", number = Number.isFinite(v) ? String(Number(v.toPrecision(6))) : v;
       const written = columns <= 4 ? `<text class="al-t" x="${x + wide / 2}" y="${y + 18}" text-anchor="middle">${Number.isFinite(v) ? Number(v.toPrecision(2)) : v}</text>` : "";
       return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${name}[${index(i * columns + j)}] = ${number}">${fill}${mark}<rect class="al-heat-edge" ${box}/>${written}</g>`;
     }));
-    const map = h("dd", { class: "al-wide al-heat" }), size = [wide * columns, high * rows.length];
-    map.innerHTML = `<svg class="al-svg" viewBox="0 0 ${size.join(" ")}" width="${size[0]}"></svg>`;
-    const svg = map.firstElementChild, said = { role: summary ? "img" : "group", "aria-label": `Cells: ${text(value)}` };
-    for (const [key, what] of Object.entries(said)) svg.setAttribute(key, what);
-    svg.innerHTML = summary ? cells.join("") : `<g class="al-tensor" data-columns="${columns}">${cells.join("")}</g>`;
-    touch.dress(svg);
+    const map = h("dd", { class: "al-wide al-heat" });
+    if (summary?.counts?.length) map.append(tensorPicture(`Histogram: ${text(value)}`, bars(summary, name), [200, 60], summary.counts.length));
+    map.append(tensorPicture(`Cells: ${text(value)}`, cells, [wide * columns, high * rows.length], columns));
     return map;
+  }
+
+  const brief = (v) => String(Number(v.toPrecision(3)));
+
+  // How many numbers each bin has; the whole column is pointed at, however short its bar.
+  function bars({ counts, low, high }, name) {
+    const most = Math.max(...counts), all = counts.reduce((a, b) => a + b, 0), wide = 200 / counts.length;
+    const edge = (k) => low + (high - low) * (k / counts.length);
+    return counts.map((count, k) => {
+      const tall = count ? Math.max((58 * count) / most, 1) : 0, side = edge(k) + edge(k + 1) < 0 ? "low" : "high";
+      const here = low < high ? `from ${brief(edge(k))} to ${brief(edge(k + 1))}` : brief(low);
+      return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${name}: ${count} of ${all} numbers are ${here}">`
+        + `<rect class="al-heat-${side}" x="${k * wide}" y="${60 - tall}" width="${wide}" height="${tall}"/>`
+        + `<rect class="al-hit" x="${k * wide}" y="0" width="${wide}" height="60"/></g>`;
+    });
+  }
+
+  function tensorPicture(label, cells, [wide, high], columns) {
+    const holder = document.createElement("div");
+    holder.innerHTML = `<svg class="al-svg" viewBox="0 0 ${wide} ${high}" width="${wide}" role="group"><g class="al-tensor" data-columns="${columns}">${cells.join("")}</g></svg>`;
+    const svg = holder.firstElementChild;
+    svg.setAttribute("aria-label", label);
+    touch.dress(svg);
+    return svg;
   }
 
   // Rows are made once, and hide what is not known yet. A step changes classes only: nothing moves, so nothing is laid out again.
