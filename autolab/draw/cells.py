@@ -14,7 +14,7 @@ import numpy as np
 from autolab.draw.marks import CHAR, words
 from autolab.draw.placement import short as _n
 from autolab.trace.model import Trace
-from autolab.trace.values import TraceValue, histogram, number
+from autolab.trace.values import BINS, TraceValue, histogram, number
 
 ROOM = 58, 46  # pixels for the cells of a value, and as many beside them for its gradient
 PILL = 60, 18  # and on a line
@@ -64,7 +64,7 @@ def scales(trace: Trace) -> tuple[float, float]:
 
 
 def _largest(value: TraceValue | None) -> float:
-    grid = None if counts_of(value) else grid_of(value)
+    grid = grid_of(value) if has_cells(value) or has_cells(value, PILL) else None
     return 0.0 if grid is None else float(np.abs(grid[np.isfinite(grid)]).max(initial=0.0))
 
 
@@ -112,13 +112,14 @@ def block(value: TraceValue, x: float, y: float, full: float, name: str, room: t
 def _histogram(counts, ends, x, y, name, room):
     (low, high), (width, height) = ends, room
     step, most, edge = width / len(counts), max(counts), np.linspace(low, high, len(counts) + 1)
+    thin = step if low < high else width / BINS  # equal numbers are one bar in the middle
     out = [f'<g class="al-block"><rect class="al-paper" x="{_n(x)}" y="{_n(y)}" width="{width}" height="{height}"/>']
     for k, count in enumerate(counts):
         tall = max(count / most * (height - 2), 1.0) if count else 0.0
         here = f"from {number(edge[k], 3)} to {number(edge[k + 1], 3)}" if low < high else number(low)
         told = f"<title>{escape(f'{name}: {count} of {sum(counts)} numbers are {here}')}</title>"
         side = "low" if edge[k] + edge[k + 1] < 0 else "high"
-        bar = f'<rect class="al-heat-{side}" x="{_n(x + k * step)}" y="{_n(y + height - tall)}" width="{_n(step)}" height="{_n(tall)}"/>'
+        bar = f'<rect class="al-heat-{side}" x="{_n(x + k * step + (step - thin) / 2)}" y="{_n(y + height - tall)}" width="{_n(thin)}" height="{_n(tall)}"/>'
         # the whole column can be pointed at, however short its bar
         column = f'<rect class="al-hit" x="{_n(x + k * step)}" y="{_n(y)}" width="{_n(step)}" height="{height}"/>'
         out.append(f"<g>{told}{bar if count else ''}{column}</g>")

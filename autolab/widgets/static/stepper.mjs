@@ -255,10 +255,11 @@ function stepper(model, el) {
     const most = Math.max(...counts), all = counts.reduce((a, b) => a + b, 0), wide = 200 / counts.length;
     const edge = (k) => low + (high - low) * (k / counts.length);
     return counts.map((count, k) => {
-      const tall = count ? Math.max((58 * count) / most, 1) : 0, side = edge(k) + edge(k + 1) < 0 ? "low" : "high";
+      const tall = count ? Math.max((58 * count) / most, 1) : 0, thin = low < high ? wide : 10, // equal numbers are one bar in the middle
+        side = edge(k) + edge(k + 1) < 0 ? "low" : "high";
       const here = low < high ? `from ${brief(edge(k))} to ${brief(edge(k + 1))}` : brief(low);
       return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${name}: ${count} of ${all} numbers are ${here}">`
-        + `<rect class="al-heat-${side}" x="${k * wide}" y="${60 - tall}" width="${wide}" height="${tall}"/>`
+        + `<rect class="al-heat-${side}" x="${k * wide + (wide - thin) / 2}" y="${60 - tall}" width="${thin}" height="${tall}"/>`
         + `<rect class="al-hit" x="${k * wide}" y="0" width="${wide}" height="60"/></g>`;
     });
   }
