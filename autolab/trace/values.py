@@ -183,7 +183,8 @@ def value_of(raw: ArrayLike) -> TraceValue:
     corner = array[(0,) * (array.ndim - 2) + (slice(CORNER),) * min(array.ndim, 2)]
     digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
     summary = {"low": low, "high": high, "mean": mean, "nonfinite": bad, "corner": _nested_list(corner), "fingerprint": digest}
-    return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", heat=_heat(array, low, high), counts=histogram(array, low, high), **summary)
+    summary |= {"heat": _heat(array, low, high), "counts": histogram(array, low, high)}
+    return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", **summary)
 
 
 def histogram(array: np.ndarray, low: float | None, high: float | None) -> list[int]:

@@ -108,7 +108,7 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         _row("only the input is kept", measured((), True)), _row("every value is kept", _measure(_all_kept, layers, layer)),
         *(_row(f"checkpoint_sequential, {k} segments", _measure(_in_segments(k), layers, layer)) for k in (2, 3)),
     ]  # fmt: skip
-    left = 14 + RAIL * slots + 44
+    left = 14 + max(RAIL * slots, 52) + 44
 
     def make(reuse, **places):
         kept = [int(at) for at in places.values()]
@@ -131,9 +131,10 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         *(slider(f"slot{k + 1}", range(layers), texts, start, f"slot {k + 1}") for k, start in enumerate(starts)),
         choice("reuse", [REUSED, EMPTY], label="A slot that is free"),
     ]  # fmt: skip
-    size = left + max(UNIT * longest + 4, 244), _y(0, layers) + 124
+    size = left + max(UNIT * longest + 4, 264), _y(0, layers) + 124
     tracks = {f"slot{k + 1}": [_y(at, layers) for at in range(layers)] for k in range(slots)}
-    return Panel(f"Checkpoints in a chain of {layers} layers: {function_name(layer)}", controls, make, COLUMNS, size, tracks=tracks, breaks=[left - LABELS])
+    title = f"Checkpoints in a chain of {layers} layers: {function_name(layer)}"
+    return Panel(title, controls, make, COLUMNS, size, tracks=tracks, breaks=[left - LABELS])
 
 
 def _best(layers, slots, reuse):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from autolab.trace.values import histogram, COMPLETE, TraceValue, narrow, number, value_of
+from autolab.trace.values import COMPLETE, TraceValue, histogram, narrow, number, value_of
 
 
 def through_json(value):
