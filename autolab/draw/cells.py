@@ -119,7 +119,8 @@ def _histogram(counts, ends, x, y, name, room):
         here = f"from {number(edge[k], 3)} to {number(edge[k + 1], 3)}" if low < high else number(low)
         told = f"<title>{escape(f'{name}: {count} of {sum(counts)} numbers are {here}')}</title>"
         side = "low" if edge[k] + edge[k + 1] < 0 else "high"
-        bar = f'<rect class="al-heat-{side}" x="{_n(x + k * step + (step - thin) / 2)}" y="{_n(y + height - tall)}" width="{_n(thin)}" height="{_n(tall)}"/>'
+        at = f'x="{_n(x + k * step + (step - thin) / 2)}" y="{_n(y + height - tall)}" width="{_n(thin)}" height="{_n(tall)}"'
+        bar = f'<rect class="al-heat-{side}" {at}/>'
         # the whole column can be pointed at, however short its bar
         column = f'<rect class="al-hit" x="{_n(x + k * step)}" y="{_n(y)}" width="{_n(step)}" height="{height}"/>'
         out.append(f"<g>{told}{bar if count else ''}{column}</g>")
