@@ -1,7 +1,7 @@
-"""The tensor of a trace as a block of coloured cells, small enough for a node or for a line of a graph.
+"""The tensor of a trace small enough for a node or for a line of a graph: a block of coloured cells, or a histogram of a large one.
 
-Blue is above zero, orange below, in the scale of the whole picture; what is below zero has a mark too. A tensor of more than 64
-numbers is shown by the means of its blocks.
+Blue is above zero, orange below, in the scale of the whole picture; what is below zero has a mark too, and stands left of a line in
+a histogram. A large tensor of a trace of version 2 is shown by the means of its blocks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from autolab.draw.marks import CHAR, words
 from autolab.draw.placement import short as _n
 from autolab.trace.model import Trace
-from autolab.trace.values import TraceValue, number
+from autolab.trace.values import BINS, TraceValue, histogram, number
 
 ROOM = 58, 46  # pixels for the cells of a value, and as many beside them for its gradient
 PILL = 60, 18  # and on a line
@@ -34,14 +34,37 @@ def grid_of(value: TraceValue | None) -> np.ndarray | None:
     return np.array([[math.nan if d == "x" else low + step * int(d) for d in row] for row in value.heat])
 
 
+def counts_of(value: TraceValue | None, room: tuple[int, int] = ROOM) -> list[int]:
+    """The histogram of a tensor that has too many numbers for cells in this room; none if it has cells, or nothing finite."""
+    if value is None or (value.complete and has_cells(value, room)):
+        return []
+    if value.counts is not None:
+        return value.counts
+    grid = grid_of(value) if value.complete else None
+    if grid is None or not np.isfinite(grid).any():
+        return []
+    finite = grid[np.isfinite(grid)]
+    return histogram(finite, float(finite.min()), float(finite.max()))
+
+
+def ends_of(value: TraceValue) -> tuple[float, float]:
+    """The smallest and the largest finite number of a tensor."""
+    if value.low is not None and value.high is not None:
+        return value.low, value.high
+    grid = np.asarray(value.data, float)
+    finite = grid[np.isfinite(grid)]
+    return float(finite.min()), float(finite.max())
+
+
 def scales(trace: Trace) -> tuple[float, float]:
     """The largest number among the values of a trace, and among its gradients, as far as they have cells."""
     values = [node.value for node in trace.nodes]
     gradients = [v for step in trace.steps for v in step.incoming]
-    return max((_largest(grid_of(v)) for v in values), default=0.0), max((_largest(grid_of(v)) for v in gradients), default=0.0)
+    return max(map(_largest, values), default=0.0), max(map(_largest, gradients), default=0.0)
 
 
-def _largest(grid: np.ndarray | None) -> float:
+def _largest(value: TraceValue | None) -> float:
+    grid = grid_of(value) if has_cells(value) or has_cells(value, PILL) else None
     return 0.0 if grid is None else float(np.abs(grid[np.isfinite(grid)]).max(initial=0.0))
 
 
@@ -51,8 +74,18 @@ def has_cells(value: TraceValue | None, room: tuple[int, int] = ROOM) -> bool:
     return grid is not None and min(room[0] / grid.shape[1], room[1] / grid.shape[0]) >= 2
 
 
+def is_seen(value: TraceValue | None, room: tuple[int, int] = ROOM) -> bool:
+    """Whether `block` shows something of a tensor in this room."""
+    return has_cells(value, room) or bool(counts_of(value, room))
+
+
 def block(value: TraceValue, x: float, y: float, full: float, name: str, room: tuple[int, int] = ROOM) -> tuple[str, float, float]:
-    """The cells of a tensor with their left upper corner at (x, y), and their width and height; each says its number when pointed at."""
+    """The cells or the histogram of a tensor with the left upper corner at (x, y), and the width and height.
+
+    Each cell says its number when it is pointed at, each bar how many numbers it counts, and which.
+    """
+    if counts := counts_of(value, room):
+        return _histogram(counts, ends_of(value), x, y, name, room), *map(float, room)
     grid = grid_of(value)
     if grid is None:
         return "", 0.0, 0.0
@@ -74,6 +107,25 @@ def block(value: TraceValue, x: float, y: float, full: float, name: str, room: t
     lines += [f"M{_n(x)} {_n(y + i * h)}h{_n(w * columns)}" for i in range(1, rows)] if h >= 5 else []
     frame = f"M{_n(x)} {_n(y)}h{_n(w * columns)}v{_n(h * rows)}h{_n(-w * columns)}z"
     return "".join([*out, f'<path class="al-heat-edge" d="{"".join(lines)}{frame}"/></g>']), w * columns, h * rows
+
+
+def _histogram(counts, ends, x, y, name, room):
+    (low, high), (width, height) = ends, room
+    step, most, edge = width / len(counts), max(counts), np.linspace(low, high, len(counts) + 1)
+    thin = step if low < high else width / BINS  # equal numbers are one bar in the middle
+    out = [f'<g class="al-block"><rect class="al-paper" x="{_n(x)}" y="{_n(y)}" width="{width}" height="{height}"/>']
+    for k, count in enumerate(counts):
+        tall = max(count / most * (height - 2), 1.0) if count else 0.0
+        here = f"from {number(edge[k], 3)} to {number(edge[k + 1], 3)}" if low < high else number(low)
+        told = f"<title>{escape(f'{name}: {count} of {sum(counts)} numbers are {here}')}</title>"
+        side = "low" if edge[k] + edge[k + 1] < 0 else "high"
+        at = f'x="{_n(x + k * step + (step - thin) / 2)}" y="{_n(y + height - tall)}" width="{_n(thin)}" height="{_n(tall)}"'
+        bar = f'<rect class="al-heat-{side}" {at}/>'
+        # the whole column can be pointed at, however short its bar
+        column = f'<rect class="al-hit" x="{_n(x + k * step)}" y="{_n(y)}" width="{_n(step)}" height="{height}"/>'
+        out.append(f"<g>{told}{bar if count else ''}{column}</g>")
+    zero = f"M{_n(x + width * -low / (high - low))} {_n(y)}v{height}" if low < 0 < high else ""
+    return "".join([*out, f'<path class="al-heat-edge" d="{zero}M{_n(x)} {_n(y)}h{width}v{height}h{-width}z"/></g>'])
 
 
 def key(x: float, y: float, full: tuple[float, float]) -> tuple[str, float]:

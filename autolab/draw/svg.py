@@ -90,8 +90,8 @@ class Picture(str):
     >>> type(picture).__name__, picture[:4]
     ('Picture', '<svg')
     >>> print(picture.text)
-    MulBackward0  float32 [1]
-    └─ AccumulateGrad  x  float32 [1]
+    × (MulBackward0)  float32 [1]
+    └─ x (AccumulateGrad)  float32 [1]
     """
 
     __slots__ = ("text",)
@@ -129,7 +129,7 @@ def render(
     blocks = _Blocks(trace) if cells else None
     placement = place(view, direction, bool(trace.steps), tuple(map(blocks.extra, view.nodes)) if blocks else ())
     called = {node.id: node.display_name for node in view.nodes}
-    names = {node.id: getattr(node, "name", node.display_name) for node in view.nodes}
+    names = {node.id: getattr(node, "title", node.display_name) for node in view.nodes}
 
     def state(at):
         return "" if at is None or at > taken else " al-on al-now" if at == taken < len(trace.steps) else " al-on"
@@ -257,7 +257,7 @@ class _Blocks:
         self.full = tensors.scales(trace)
         received = {step.node: step.incoming[0] for step in trace.steps if step.incoming}
         self.shown = {
-            node.id: [(v, k) for k, v in enumerate((node.value, received.get(node.id))) if tensors.has_cells(v)] for node in trace.nodes
+            node.id: [(v, k) for k, v in enumerate((node.value, received.get(node.id))) if tensors.is_seen(v)] for node in trace.nodes
         }
 
     def extra(self, node):
@@ -324,9 +324,9 @@ def grad_line(node: TraceNode, step: TraceStep | None) -> str:
 
 def title_of(node: TraceNode) -> str:
     """What a node is, in one line, without its gradient."""
-    what = node.name if node.kind != "leaf" else f"leaf {node.label}"
+    what = node.title if node.kind != "leaf" else f"leaf {node.label}"
     if node.label and node.kind != "leaf":
-        what = f"{node.label}, made by {node.name}"
+        what = f"{node.label}, made by {node.title}"
     if node.forward:
         what += f": {node.forward}"
     if node.value is not None:
@@ -340,7 +340,7 @@ def _fit(value, room):
 
 
 def _caption(node):
-    return f"{node.label} ({node.name})" if node.label else node.name
+    return f"{node.label} ({node.name})" if node.label else node.title
 
 
 # -- lines -----------------------------------------------------------------------------------------
@@ -357,7 +357,7 @@ def _edge(edge, about, drawn, right, state, value, room, blocks):
 
 
 def _pill(edge, x, y, right, value, room, blocks):
-    if blocks and not room and tensors.has_cells(value, tensors.PILL) and tensors.grid_of(value).shape[0] <= 4:
+    if blocks and not room and _is_seen_on_a_line(value):
         _, w, h = tensors.block(value, 0, 0, 1.0, "", tensors.PILL)
         cx, cy = (x - 14 - w / 2, y) if right else (x, y - 21)
         inside = tensors.block(value, cx - w / 2, cy - h / 2, blocks.full[1], f"sent to {edge.input}", tensors.PILL)[0]
@@ -369,6 +369,11 @@ def _pill(edge, x, y, right, value, room, blocks):
         f'<g class="al-pill">{_rect("", cx - w / 2, cy - 11, w, 22, 11)}'
         f'<text data-sent="{edge.id}" x="{_n(cx)}" y="{_n(cy + 5)}">{escape(label)}</text></g>'
     )
+
+
+def _is_seen_on_a_line(value):
+    few = tensors.has_cells(value, tensors.PILL) and tensors.grid_of(value).shape[0] <= 4
+    return few or bool(tensors.counts_of(value, tensors.PILL))
 
 
 def _legend(view, steps, y, blocks=None):

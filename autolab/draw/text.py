@@ -12,6 +12,7 @@ from autolab.trace.sentences import sum_of
 from autolab.trace.values import shape_text
 
 WIDTH = 96  # characters of a line that a notebook shows whole
+NODE = 28  # of them for a node with its sign; a longer one has PyTorch's name alone
 
 
 def text(loss: Tensor | Trace, limit: int | None = 200) -> Text:
@@ -41,10 +42,10 @@ def text(loss: Tensor | Trace, limit: int | None = 200) -> Text:
     >>> import autolab as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> text((3 * x + 1) ** 2)
-    PowBackward0  49
-    └─ AddBackward0  7
-       └─ MulBackward0  6
-          └─ AccumulateGrad  x  2
+    xʸ (PowBackward0)  49
+    └─ + (AddBackward0)  7
+       └─ × (MulBackward0)  6
+          └─ x (AccumulateGrad)  2
     """
     trace = loss if isinstance(loss, Trace) else graph(loss)
     lines = list(itertools.islice(_tree(trace), limit))
@@ -85,7 +86,7 @@ def _tree(trace):
         number = f" ({shared[id]})" if id in shared else ""
         which = f"output {output} of " if node.outputs > 1 else ""
         if id in written and id in inputs:
-            yield f"{before}{which}{node.name}{number}, see above"
+            yield f"{before}{which}{node.title}{number}, see above"
             continue
         written.add(id)
         yield f"{before}{which}{_line(node, number)}"
@@ -97,8 +98,8 @@ def _tree(trace):
 
 
 def _line(node, number):
-    parts = [node.name + number]
-    if node.label:
+    parts = [node.title + number]
+    if node.label and node.kind != "leaf":
         parts.append(node.label)
     if node.value is not None:
         parts.append(node.value.text if not node.shape else f"{node.dtype} {list(node.shape)}")
@@ -108,7 +109,8 @@ def _line(node, number):
 
 
 def _sends(trace, sent, room):
-    to = trace.node(trace.edge(sent.edge).source).display_name
+    receiver = trace.node(trace.edge(sent.edge).source)
+    to = receiver.label or receiver.sign
     if sent.value is None:
         return f"{to}: no gradient"
     over = sum_of(sent.filled or "")
@@ -130,7 +132,7 @@ def table(trace: Trace, limit: int | None = None) -> Iterator[str]:
     for i, step in enumerate(steps, 1):
         node = trace.node(step.node)
         received = ", ".join("-" if v is None else v.text for v in step.incoming)
-        rows.append((str(i), node.display_name if node.kind == "leaf" else node.name, received))
+        rows.append((str(i), node.label if node.kind == "leaf" else _first_that_fits([node.title, node.name], NODE), received))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     room = WIDTH - sum(widths) - 6
     told = [["sends"]]

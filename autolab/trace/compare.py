@@ -33,7 +33,7 @@ class Comparison:
     >>> from autolab.trace import record
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> compare(record(x * 3), record(x * 4))
-    <Comparison, differences: 3. Forward 2: MulBackward0 made 6 in one run and 8 in the other.>
+    <Comparison, differences: 3. Forward 2: × (MulBackward0) made 6 in one run and 8 in the other.>
     """
 
     differences: list[Difference] = field(default_factory=list)
@@ -85,7 +85,7 @@ def compare(a: Trace, b: Trace) -> Comparison:
     >>> compare(record(3 * x**2), record(3 * x**2)).equal
     True
     >>> compare(record(3 * x**2), record(3 * x**3)).sentence
-    'Forward 2: PowBackward0 made 4 in one run and 8 in the other.'
+    'Forward 2: xʸ (PowBackward0) made 4 in one run and 8 in the other.'
     """
     for given in (a, b):
         if not isinstance(given, Trace):
@@ -151,4 +151,4 @@ def _contrast(one, other):
 def _mismatch(one, other):
     if one is None or other is None:
         return f"only the {'first' if other is None else 'second'} run has {(one or other).display_name}"
-    return f"{one.name} in one run, {other.name} in the other"
+    return f"{one.title} in one run, {other.title} in the other"

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 from autolab.trace.values import TraceValue, collector_paused
 
 FORMAT = "autolab-trace"
-VERSION = 2
+VERSION = 3
+READABLE = 2, 3  # 2 had no histogram
 
 
 class Record:
@@ -123,9 +124,19 @@ class TraceNode(Record):
     saved: list[SavedItem] = field(default_factory=list)
 
     @property
+    def sign(self) -> str:
+        """What the node does, in short: "×", "relu"; of a leaf its name, of a Function's node PyTorch's."""
+        return (self.label if self.kind == "leaf" else self.symbol or self.op) or self.name
+
+    @property
+    def title(self) -> str:
+        """What the node does, and PyTorch's name of it: "× (MulBackward0)", of a leaf "x (AccumulateGrad)"."""
+        return f"{self.sign} ({self.name})" if self.sign != self.name else self.name
+
+    @property
     def display_name(self) -> str:
-        """How a sentence refers to this node: the caller's name for it, else the node's own."""
-        return self.label or self.name
+        """How a sentence refers to this node: the caller's name for it, else its title."""
+        return self.label or self.title
 
 
 @dataclass(slots=True)
@@ -213,7 +224,7 @@ class TraceStep(Record):
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> step = record(x * 3).steps[0]
     >>> step.incoming[0].text, [sent.value.text for sent in step.outgoing], step.sentence
-    ('1', ['3'], 'MulBackward0 receives 1; x gets 1 × 3 = 3.')
+    ('1', ['3'], '× (MulBackward0) receives 1; x gets 1 × 3 = 3.')
     """
 
     READERS: ClassVar = {
@@ -301,9 +312,9 @@ class Trace(Record):
         """
         if d.get("format") != FORMAT:
             raise ValueError(f'not a trace: "format" is {d.get("format")!r}, expected {FORMAT!r}')
-        if d.get("version") != VERSION:
+        if d.get("version") not in READABLE:
             raise ValueError(
-                f"a trace of version {d.get('version')!r}; this autolab reads version {VERSION}. "
+                f"a trace of version {d.get('version')!r}; this autolab reads versions {' and '.join(map(str, READABLE))}. "
                 "Record it again, or install the autolab that wrote it."
             )
         return cls(*[_read(cls.READERS.get(name), d[name]) for name in cls.__slots__])
@@ -318,6 +329,6 @@ def schema() -> dict[str, Any]:
     """The JSON schema of the trace format, as a dict.
 
     >>> schema()["title"], sorted(schema()["properties"])
-    ('autolab trace, version 2', ['edges', 'format', 'nodes', 'root', 'steps', 'version'])
+    ('autolab trace, version 3', ['edges', 'format', 'nodes', 'root', 'steps', 'version'])
     """
     return json.loads(resources.files("autolab.trace").joinpath("schema.json").read_text("utf-8"))

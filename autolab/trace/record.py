@@ -74,10 +74,10 @@ def record(loss: Tensor, gradient: Tensor | ArrayLike | None = None, names: dict
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> for step in record((3 * x + 1) ** 2).steps:
     ...     print(step.sentence)
-    PowBackward0 receives 1; AddBackward0 gets 1 × (2 × 7 ** (2 - 1)) = 14.
-    AddBackward0 receives 14; MulBackward0 gets 14.
-    MulBackward0 receives 14; x gets 14 × 3 = 42.
-    AccumulateGrad receives 42; x.grad becomes 42.
+    xʸ (PowBackward0) receives 1; + (AddBackward0) gets 1 × (2 × 7 ** (2 - 1)) = 14.
+    + (AddBackward0) receives 14; × (MulBackward0) gets 14.
+    × (MulBackward0) receives 14; x gets 14 × 3 = 42.
+    x (AccumulateGrad) receives 42; x.grad becomes 42.
     """
     adapter.check_recorded(loss)
     gradient = adapter.first_gradient(loss, gradient)

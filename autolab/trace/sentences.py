@@ -200,12 +200,12 @@ def _node_sentence(node, incoming, sent, grad):
     if grad is not None:
         name = node.label
         if received == "nothing":
-            return f"AccumulateGrad receives nothing; {name}.grad stays {grad.after.phrase if grad.after else 'None'}."
+            return f"{node.title} receives nothing; {name}.grad stays {grad.after.phrase if grad.after else 'None'}."
         if grad.before is None:
-            return f"AccumulateGrad receives {received}; {name}.grad becomes {grad.after.phrase}."
-        return f"AccumulateGrad receives {received}; {name}.grad was {grad.before.phrase}, and becomes {grad.after.phrase}."
+            return f"{node.title} receives {received}; {name}.grad becomes {grad.after.phrase}."
+        return f"{node.title} receives {received}; {name}.grad was {grad.before.phrase}, and becomes {grad.after.phrase}."
     parts = [f"{name} gets {_gradient_words(value, rule)}" for name, value, rule in sent] or ["nothing before it needs a gradient"]
-    return f"{node.name} receives {received}; {'; '.join(parts)}."
+    return f"{node.title} receives {received}; {'; '.join(parts)}."
 
 
 def _gradient_words(value, rule):

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 
 COMPLETE = 64  # a tensor up to this many elements is written out in full
 INLINE = 6  # a tensor up to this many elements is shown as numbers inside a sentence
-HEAT = 12, 24  # rows and columns of the heat map that is beside it
+HEAT = 12, 24  # rows and columns of the heat map beside it
+BINS = 20  # of the histogram beside it
+CHUNK = 1 << 16  # elements that are counted at a time
 CORNER = 4  # rows and columns of the corner that stands for a larger one
 FLOATS = float, np.floating
 
@@ -92,7 +94,8 @@ class TraceValue:
 
     Up to 64 elements, `data` holds every number exactly. Beyond that `data` is None and the summary stands for it:
     `low`, `high` and `mean` of the finite elements, how many are not finite, a `corner` of at most 4 by 4, a small map of
-    its `heat`, and a `fingerprint` of the bytes, so that two runs can be compared.
+    its `heat`, the `counts` of a histogram (None in a trace of version 2), and a `fingerprint` of the bytes, so that two runs can
+    be compared.
 
     >>> from autolab.trace import graph
     >>> small, large = (graph(torch.ones(n, requires_grad=True) * 2).nodes[0].value for n in (2, 1000))
@@ -113,6 +116,7 @@ class TraceValue:
     corner: Any = None
     fingerprint: str | None = None
     heat: list[str] | None = None
+    counts: list[int] | None = None
 
     @property
     def complete(self) -> bool:
@@ -141,7 +145,7 @@ class TraceValue:
         d["summary"] = {
             "low": _plain(self.low), "high": _plain(self.high), "mean": _plain(self.mean),
             "nonfinite": self.nonfinite, "corner": self.corner, "fingerprint": self.fingerprint,
-            "heat": self.heat,
+            "heat": self.heat, "counts": self.counts,
         }  # fmt: skip
         return d
 
@@ -179,7 +183,26 @@ def value_of(raw: ArrayLike) -> TraceValue:
     corner = array[(0,) * (array.ndim - 2) + (slice(CORNER),) * min(array.ndim, 2)]
     digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
     summary = {"low": low, "high": high, "mean": mean, "nonfinite": bad, "corner": _nested_list(corner), "fingerprint": digest}
-    return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", heat=_heat(array, low, high), **summary)
+    summary |= {"heat": _heat(array, low, high), "counts": histogram(array, low, high)}
+    return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", **summary)
+
+
+def histogram(array: np.ndarray, low: float | None, high: float | None) -> list[int]:
+    """How many finite elements each twentieth of `low` to `high` has; one count if all are equal, none if nothing is finite.
+
+    >>> histogram(np.array([0.0, 0.1, 1.0]), 0.0, 1.0)
+    [1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    """
+    if low is None or high is None:
+        return []
+    flat, counts = array.reshape(-1), np.zeros(BINS if high > low else 1, np.int64)
+    half = high / 2 - low / 2  # high - low may be more than a float64 holds
+    for start in range(0, flat.size, CHUNK):
+        part = flat[start : start + CHUNK].astype(np.float64)
+        part = part[np.isfinite(part)]
+        place = (part / 2 - low / 2) / (half or 1.0) * counts.size
+        counts += np.bincount(np.clip(place, 0, counts.size - 1).astype(np.int64), minlength=counts.size)
+    return counts.tolist()
 
 
 def _heat(array, low, high):

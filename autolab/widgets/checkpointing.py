@@ -16,8 +16,8 @@ from autolab.widgets.panel import Frame, Panel, choice, slider
 
 MOST_LAYERS, MOST_SLOTS = 12, 3
 REUSED, EMPTY = "is used again", "stays empty"
-ROW, UNIT = 24, 7  # pixels of a layer's line, and of one run of a layer
-RAIL, TOP = 36, 58  # pixels of a slot's rail
+ROW, UNIT = 24, 4  # pixels of a layer's line, and of one run of a layer
+RAIL, TOP, LABELS = 36, 78, 34  # pixels of a slot's rail, of what is above the lines, of their numbers
 COLUMNS = ["Plan", "Forward runs", "Most runs of one layer", "Values alive at once"]
 
 
@@ -108,7 +108,7 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         _row("only the input is kept", measured((), True)), _row("every value is kept", _measure(_all_kept, layers, layer)),
         *(_row(f"checkpoint_sequential, {k} segments", _measure(_in_segments(k), layers, layer)) for k in (2, 3)),
     ]  # fmt: skip
-    left = 14 + RAIL * slots + 44
+    left = 14 + max(RAIL * slots, 52) + 44
 
     def make(reuse, **places):
         kept = [int(at) for at in places.values()]
@@ -119,9 +119,9 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         parts = _draw(timeline, layers, left, longest)
         for k, (name, at) in enumerate(places.items()):
             x, rail = 14 + RAIL * (k + 0.5), f"V{_y(0, layers)}"
-            parts += [f'<path d="M{x} {_y(layers, layers)}{rail}" class="al-l al-l-line"/>', words(x, 48, k + 1, "head", "middle")]
+            parts += [f'<path d="M{x} {_y(layers, layers)}{rail}" class="al-l al-l-line"/>', words(x, TOP - 10, k + 1, "head", "middle")]
             parts.append(chart.handle(x, _y(at, layers), along_y=name, label=f"slot {k + 1}"))
-        parts += _bars(runs, best, left, _y(0, layers) + 54)
+        parts += _bars(runs, best, left, _y(0, layers) + 44)
         rows = [_row("this plan", timeline), _row(f"best with {_many(used, 'slot')}", measured(_best(layers, used, reuse), reuse)), *others]
         return Frame(_sentence(layers, kept, used, timeline, best, reuse), parts, rows, _code(layers, marks, reuse))
 
@@ -131,9 +131,10 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         *(slider(f"slot{k + 1}", range(layers), texts, start, f"slot {k + 1}") for k, start in enumerate(starts)),
         choice("reuse", [REUSED, EMPTY], label="A slot that is free"),
     ]  # fmt: skip
-    size = max(left + UNIT * longest + 14, left + 372), _y(0, layers) + 110
+    size = left + max(UNIT * longest + 4, 264), _y(0, layers) + 124
     tracks = {f"slot{k + 1}": [_y(at, layers) for at in range(layers)] for k in range(slots)}
-    return Panel(f"Checkpoints in a chain of {layers} layers: {function_name(layer)}", controls, make, COLUMNS, size, tracks=tracks)
+    title = f"Checkpoints in a chain of {layers} layers: {function_name(layer)}"
+    return Panel(title, controls, make, COLUMNS, size, tracks=tracks, breaks=[left - LABELS])
 
 
 def _best(layers, slots, reuse):
@@ -235,13 +236,12 @@ def _draw(timeline, layers, left, longest):
 
 def _bars(runs, best, left, y):
     """How many runs there are, and the fewest, in the scale of the picture; and what the colours say."""
-    parts = [rectangle(left, y - 14, UNIT * runs, 18, "custom" if runs > best else "out"), words(14, y, f"{runs} runs", "head"),
-             rectangle(left, y + 12, UNIT * best, 18, "empty"), words(14, y + 26, f"{best} at best")]  # fmt: skip
-    at = left
-    for kind, name in (("leaf", "first run"), ("custom", "run again"), ("saved", "alive"), ("grad", "back")):
-        sign = rectangle(at, 33, 16, 12, kind) if kind != "grad" else chart.mark(at + 8, 39, "grad")
-        parts += [sign, words(at + 22, 44, name)]
-        at += 34 + chart.CHAR * len(name)
+    parts = [words(left, y, f"{runs} runs", "head"), rectangle(left, y + 6, UNIT * runs, 18, "custom" if runs > best else "out"),
+             words(left, y + 44, f"{best} at best"), rectangle(left, y + 50, UNIT * best, 18, "empty")]  # fmt: skip
+    for k, (kind, name) in enumerate((("leaf", "first run"), ("custom", "run again"), ("saved", "alive"), ("grad", "back"))):
+        x, middle = left + 124 * (k % 2), 39 + 22 * (k // 2)
+        sign = rectangle(x, middle - 6, 16, 12, kind) if kind != "grad" else chart.mark(x + 8, middle, "grad")
+        parts += [sign, words(x + 22, middle + 5, name)]
     return parts
 
 

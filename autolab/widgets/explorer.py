@@ -19,9 +19,12 @@ from autolab.draw.text import text
 from autolab.trace import record, watch
 from autolab.trace.values import number
 from autolab.widgets.base import Explorable
+from autolab.widgets.packing import compress, is_table, table, to_json
 
 STOPS = 61
-PAGE_FRAMES = 1500  # so many positions of all sliders together are computed for a page without a kernel
+PAGE_FRAMES = 1500  # so many positions of all sliders together are computed for a page without a kernel,
+PAGE_BYTES = 105_000  # and fewer where they take more than this: a page has less than 150 kB
+FEWEST = 7  # stops of a slider
 MOST_PLOTS = 4
 CURVE = 61  # places of a curve
 CURVES_PATIENCE = 0.15  # seconds that all curves of a position may take
@@ -88,6 +91,8 @@ class Explorer(Explorable):
     plots = traitlets.List(help="curves that positions computed in advance share").tag(sync=True)
     presets = traitlets.Dict(help="numbers for positions of the sliders, computed in advance").tag(sync=True)
     frame = traitlets.Dict(help="the numbers at `values`").tag(sync=True)
+
+    _page_bytes = PAGE_BYTES
 
     def __init__(self, f, inputs, stops=STOPS):
         traits, driven = self._prepare(f, inputs, stops)
@@ -279,7 +284,7 @@ class Explorer(Explorable):
                 "tall": render(trace, room=8, direction="down"),  # for a narrow screen
                 "nodes": [n.id for n in trace.nodes],
                 "edges": [e.id for e in trace.edges],
-                "names": [n.label if n.kind == "leaf" else n.name for n in trace.nodes],
+                "names": [n.label if n.kind == "leaf" else n.title for n in trace.nodes],
             })  # fmt: skip
         return at
 
@@ -321,6 +326,20 @@ class Explorer(Explorable):
                 f"save_html computes every position in advance, and {len(self._sliders)} sliders have too many. "
                 "Give some of the inputs a number instead of a range."
             )
+        shared = self._plots
+        try:
+            while True:
+                self._plots = dict(shared)
+                traits = self._on_grid(per_slider)
+                size = len(compress(to_json({name: table(value) if is_table(value) else value for name, value in traits.items()}), 6))
+                if size <= self._page_bytes or per_slider <= FEWEST:
+                    return traits
+                share = (self._page_bytes / size) ** (1 / len(self._sliders))
+                per_slider = max(FEWEST, min(per_slider - 1, int(per_slider * share)))
+        finally:
+            self._plots = shared  # the places that the curves of the live widget have
+
+    def _on_grid(self, per_slider):
         sliders = {name: _coarser(slider, per_slider) for name, slider in self._sliders.items()}
         presets = self._grid(sliders)
         for slider in sliders.values():
@@ -493,6 +512,8 @@ class LiveExplorer(Explorer):
     hint = traitlets.Unicode(help="how Python writes what was typed").tag(sync=True)
     examples = traitlets.List(help="expressions to choose from").tag(sync=True)
 
+    _page_bytes = PAGE_BYTES // 2  # the examples of the menu have the rest
+
     def __init__(self, expression, inputs):
         self._ranges = {name: StartsAt(float(v)) if _is_number(v) else v for name, v in inputs.items()}
         f, names = _function_of(expression)
@@ -540,9 +561,11 @@ class LiveExplorer(Explorer):
         return self
 
     def answers(self):
-        return {"expression": {expression: LiveExplorer(expression, self._ranges)._told() for expression in self.examples}}
+        room = PAGE_BYTES - LiveExplorer._page_bytes
+        return {"expression": {one: LiveExplorer(one, self._ranges)._told(room // len(self.examples)) for one in self.examples}}
 
-    def _told(self):
+    def _told(self, room):
+        self._page_bytes = room
         data = self.offline()
         return {name: data[name] for name in ("inputs", "pictures", "plots", "presets", "frame", "values", "problem", "hint")}
 

@@ -40,12 +40,6 @@ def value_and_gradient(f, x):
     return y.item(), float("nan") if leaf.grad is None else leaf.grad.item()
 
 
-def _called(node):
-    """A node in a sentence: the caller's name for it, or its sign and behind it PyTorch's name."""
-    sign = node.symbol or node.op
-    return node.label or (f"{sign} ({node.name})" if sign else node.name)
-
-
 def _range(x):
     if not (isinstance(x, tuple) and len(x) == 2 and x[0] < x[1]):
         raise ValueError(f"x is the range of the slider, a pair (low, high) with low < high, and got {x!r}")
@@ -114,7 +108,7 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
         for step in trace.steps:
             node = trace.node(step.node)
             value_of = "?" if node.value is None else node.value.text
-            rows.append([_called(node), value_of, step.incoming[0].text if step.incoming and step.incoming[0] else "",
+            rows.append([node.display_name, value_of, step.incoming[0].text if step.incoming and step.incoming[0] else "",
                          ", ".join(map(number, own.get(node.id, [])))])  # fmt: skip
         ops = [r for r in rows if r[3]]
         line = len(ops) == len(trace.nodes) - 1 and all("," not in r[3] for r in ops)
@@ -423,7 +417,7 @@ def forward_and_back(f=square_of_line, /, **inputs):
         received = {s.node: s for s in trace.steps[:back]}
         rows = [
             [
-                _called(n),
+                n.display_name,
                 value_line(n).lstrip("= ") if n.id in known else "not yet",
                 received[n.id].incoming[0].text if n.id in received and received[n.id].incoming[0] else "not yet",
             ]
@@ -476,7 +470,7 @@ def _sentence(trace, ops, step):
     if step <= len(ops):
         node = ops[step - 1]
         value = "a value that no rule asks for" if node.value is None else node.value.phrase
-        return f"Forward: {_called(node)} computes {value}."
+        return f"Forward: {node.display_name} computes {value}."
     return f"Back: {trace.steps[step - len(ops) - 1].sentence}"
 
 

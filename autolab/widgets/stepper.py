@@ -48,7 +48,7 @@ class Stepper(Explorable):
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> stepper = Stepper((3 * x + 1) ** 2)
     >>> stepper.step().step().sentence
-    'AddBackward0 receives 14; MulBackward0 gets 14.'
+    '+ (AddBackward0) receives 14; × (MulBackward0) gets 14.'
     >>> stepper.undo().position
     1
     """

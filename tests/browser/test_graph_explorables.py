@@ -229,7 +229,7 @@ def stepper(open_page, drive):
     x, w = torch.tensor([[1.0, -2.0], [0.5, 3.0]]), torch.tensor([[1.0], [-1.0]], requires_grad=True)
     b = torch.tensor([0.5], requires_grad=True)
     page = open_page(torch.Stepper(lambda: torch.tanh(x @ w + b).sum()))
-    return page, drive(page, "Backward pass of SumBackward0")
+    return page, drive(page, "Backward pass of Σ (SumBackward0)")
 
 
 def test_what_a_node_sends_travels_along_its_edges_and_back(stepper):
@@ -287,3 +287,20 @@ def test_the_cells_on_an_edge_have_their_colours(stepper):
     driven.step.press("End")
     cell = driven.root.locator(".al-pill .al-heat-high").first
     assert cell.evaluate("(e) => getComputedStyle(e).fill") == "rgb(65, 151, 217)"
+
+
+def test_a_large_tensor_is_a_histogram_that_is_pointed_at_and_walked_through(open_page, drive):
+    x = torch.linspace(-1, 1, 200, requires_grad=True)
+    driven = drive(open_page(widgets.Stepper((x * 2).sum(), names={"x": x})), "Backward pass of Σ (SumBackward0)")
+    driven.step.press("End")
+    readout, page = driven.root.locator(".al-readout"), driven.root.page
+    driven.root.locator("[data-told^='x: 10 of 200 numbers are from -1 to -0.9']").hover()
+    expect(readout).to_have_text("x: 10 of 200 numbers are from -1 to -0.9")
+    driven.root.locator(".al-pill [data-told='sent to x: 200 of 200 numbers are 2']").hover()
+    expect(readout).to_have_text("sent to x: 200 of 200 numbers are 2")
+    bars = driven.root.get_by_role("group", name="Histogram: [200], -1 to 1").locator(".al-heat-cell")
+    bars.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(readout).to_have_text("x: 10 of 200 numbers are from -0.9 to -0.8")
+    driven.root.locator(".al-inspect [aria-label^='x: block 0, 23']").hover()
+    expect(readout).to_have_text("x: block 0, 23 of 1 by 24, mean about 1")

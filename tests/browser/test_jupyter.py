@@ -31,16 +31,16 @@ def stepper(notebook):
     widget = Widget(notebook[1], "Backward pass of y")
     widget.root.scroll_into_view_if_needed()
     widget.button("Reset").click(force=True)  # it may say that there is nothing to reset
-    widget.says("Ready. PowBackward0 fires first.")
+    widget.says("Ready. xʸ (PowBackward0) fires first.")
     return widget
 
 
 def test_step_undo_and_reset_by_mouse(stepper, notebook, screenshot):
     for sentence in [
-        "PowBackward0 receives 1; AddBackward0 gets 1 × (2 × 5 ** (2 - 1)) = 10.",
-        "AddBackward0 receives 10; MulBackward0 gets 10.",
-        "MulBackward0 receives 10; x gets 10 × 3 = 30.",
-        "AccumulateGrad receives 30; x.grad becomes 30.",
+        "xʸ (PowBackward0) receives 1; + (AddBackward0) gets 1 × (2 × 5 ** (2 - 1)) = 10.",
+        "+ (AddBackward0) receives 10; × (MulBackward0) gets 10.",
+        "× (MulBackward0) receives 10; x gets 10 × 3 = 30.",
+        "x (AccumulateGrad) receives 30; x.grad becomes 30.",
     ]:
         stepper.button("Step").click()
         stepper.says(sentence)
@@ -50,7 +50,7 @@ def test_step_undo_and_reset_by_mouse(stepper, notebook, screenshot):
     stepper.button("Step").click(force=True)
     expect(stepper.root).to_contain_text("Step 4 of 4")
     stepper.button("Undo").click()
-    stepper.says("MulBackward0 receives 10")
+    stepper.says("× (MulBackward0) receives 10")
     expect(stepper.node("leaf x")).not_to_have_class(re.compile("al-on"))
     stepper.button("Reset").click()
     stepper.says("Ready.")
@@ -61,9 +61,9 @@ def test_step_and_undo_by_keys(stepper):
     stepper.button("Step").focus()
     keyboard.press("ArrowRight")
     keyboard.press("ArrowRight")
-    stepper.says("AddBackward0 receives 10")
+    stepper.says("+ (AddBackward0) receives 10")
     keyboard.press("ArrowLeft")
-    stepper.says("PowBackward0 receives 1")
+    stepper.says("xʸ (PowBackward0) receives 1")
     keyboard.press("End")
     stepper.says("x.grad becomes 30")
     keyboard.press("Home")
@@ -73,7 +73,7 @@ def test_step_and_undo_by_keys(stepper):
 
 def test_the_space_bar_plays_and_stops(stepper):
     stepper.root.get_by_role("combobox", name="Speed").select_option("4")
-    stepper.node("AddBackward0").focus()
+    stepper.node("+ (AddBackward0)").focus()
     stepper.page.keyboard.press("Space")
     expect(stepper.button("Pause")).to_be_visible()
     stepper.says("x.grad becomes 30")
@@ -95,10 +95,10 @@ def test_play_by_mouse(stepper):
 def test_a_node_is_inspected_by_mouse(stepper):
     stepper.button("Step").click()
     inspected = stepper.root.get_by_role("group", name="Inspected node")
-    stepper.node("MulBackward0").click()
+    stepper.node("× (MulBackward0)").click()
     expect(inspected).to_contain_text("MulBackward0")
     expect(inspected).to_contain_text("not yet")
-    stepper.node("y, made by PowBackward0").click()
+    stepper.node("y, made by xʸ (PowBackward0)").click()
     expect(inspected).to_contain_text("1 * (2 * 5 ** (2 - 1)) = 10")
     expect(inspected).to_contain_text("freed by backward()")
 
@@ -109,24 +109,24 @@ def test_nodes_are_walked_by_keys(stepper):
     stepper.root.get_by_role("combobox", name="Speed").focus()
     keyboard.press("Tab")  # the timeline
     keyboard.press("Tab")
-    expect(stepper.node("y, made by PowBackward0")).to_be_focused()
+    expect(stepper.node("y, made by xʸ (PowBackward0)")).to_be_focused()
     keyboard.press("ArrowDown")
     keyboard.press("ArrowDown")
-    expect(stepper.node("MulBackward0")).to_be_focused()
+    expect(stepper.node("× (MulBackward0)")).to_be_focused()
     expect(inspected).to_contain_text("MulBackward0")
     keyboard.press("ArrowUp")
     expect(inspected).to_contain_text("AddBackward0")
     keyboard.press("ArrowRight")
-    stepper.says("PowBackward0 receives 1")
+    stepper.says("xʸ (PowBackward0) receives 1")
 
 
 def test_edges_are_followed_by_keys(stepper):
-    stepper.node("y, made by PowBackward0").focus()
-    for name in ("AddBackward0", "MulBackward0", "leaf x"):
+    stepper.node("y, made by xʸ (PowBackward0)").focus()
+    for name in ("+ (AddBackward0)", "× (MulBackward0)", "leaf x"):
         stepper.page.keyboard.press("Shift+ArrowLeft")
         expect(stepper.node(name)).to_be_focused()
     stepper.page.keyboard.press("Shift+ArrowRight")
-    expect(stepper.node("MulBackward0")).to_be_focused()
+    expect(stepper.node("× (MulBackward0)")).to_be_focused()
     stepper.says("Ready.")  # nothing was stepped, and the notebook has not taken the keys
 
 
@@ -155,10 +155,10 @@ def test_python_knows_where_the_stepper_is(stepper):
 
 
 def test_two_steppers_do_not_disturb_each_other(stepper):
-    other = Widget(stepper.page, "Backward pass of SumBackward0")
+    other = Widget(stepper.page, "Backward pass of Σ (SumBackward0)")
     other.button("Reset").click(force=True)
     other.button("Step").click()
-    other.says("SumBackward0 receives 1")
+    other.says("Σ (SumBackward0) receives 1")
     stepper.says("Ready.")
 
 
@@ -174,7 +174,7 @@ def test_a_group_is_opened_by_the_kernel_and_a_node_is_found(notebook):
     field.fill("tanh")
     for _ in range(40):
         field.press("Enter")
-    expect(large.root).to_contain_text("41 of 60: TanhBackward0")
+    expect(large.root).to_contain_text("41 of 60: tanh (TanhBackward0)")
     expect(large.root.locator(".al-chosen")).to_have_attribute("aria-label", re.compile("^tanh TanhBackward0 "))
     assert large.root.locator("[data-node]").count() <= 60
 

@@ -64,7 +64,7 @@ def test_on_a_page_from_right_to_left_everything_is_where_it_is_elsewhere(open_p
 def test_on_a_page_from_right_to_left_the_right_arrow_goes_on(open_page, drive):
     page = open_page(small_layer())
     page.evaluate("document.documentElement.dir = 'rtl'")
-    driven = drive(page, "Backward pass of SumBackward0")
+    driven = drive(page, "Backward pass of Σ (SumBackward0)")
     driven.step.press("ArrowRight")
     expect(driven.root).to_contain_text("Step 1 of 4")
     page = open_page(widgets.chain_rule())

@@ -41,8 +41,8 @@ def test_a_slot_is_dragged_to_the_best_layer(open_page, drive, drag):
     page = open_page(widgets.checkpoint_timeline())
     driven = drive(page, "Checkpoints in a chain of 10 layers: sin")
     handle = driven.root.locator(".al-graph").get_by_role("slider", name="slot 1")
-    size = driven.root.locator(".al-graph > svg").bounding_box()["height"] / float(
-        driven.root.locator(".al-graph > svg").get_attribute("height")
+    size = driven.root.locator(".al-graph > svg").first.bounding_box()["height"] / float(
+        driven.root.locator(".al-graph > svg").first.get_attribute("height")
     )
     drag(page, handle, 0, -24 * size)
     expect(driven.status).to_contain_text("You win: 30 forward runs")
@@ -50,3 +50,11 @@ def test_a_slot_is_dragged_to_the_best_layer(open_page, drive, drag):
     expect(driven.status).to_contain_text("slot 2 keeps the output of layer 1")
     driven.button("Undo").click()
     expect(driven.status).to_contain_text("You win: 30 forward runs")
+
+
+def test_on_a_narrow_screen_slots_and_time_stand_below_each_other_in_full(open_page):
+    page = open_page(widgets.checkpoint_timeline())
+    page.set_viewport_size({"width": 320, "height": 800})
+    slots, time = (tile.bounding_box() for tile in page.locator(".al-graph > svg").all())
+    assert slots["y"] + slots["height"] <= time["y"]
+    assert page.locator(".al-graph").evaluate("(e) => e.scrollWidth <= e.clientWidth")

@@ -135,16 +135,16 @@ def test_a_notebook_opened_again_shows_explorables_that_work_and_run_makes_them_
     stop_kernels(jupyter, path.name)
     page = opened()
     go_to(page, jupyter, path.name)
-    says(page, "Ready. PowBackward0 fires first.")
+    says(page, "Ready. xʸ (PowBackward0) fires first.")
     expect(page.get_by_text(NOT_FOUND)).to_have_count(0)
     step(page)
-    says(page, "PowBackward0 receives 1")
+    says(page, "xʸ (PowBackward0) receives 1")
     screenshot(page, f"{jupyter[0]}-opened-again")
     moved(page, "no Python is running here")
     run_all(page)
     says(page, "Ready.")
     step(page)
-    kernel_says(page, "PowBackward0 receives 1")
+    kernel_says(page, "xʸ (PowBackward0) receives 1")
     moved(page, "a = 0, b = 0.3: the result is 0")
     assert [error for error in page.errors if "autolab" in error.lower()] == []
 
@@ -161,27 +161,27 @@ def test_after_a_reload_with_the_same_kernel_an_explorable_is_where_it_was(day_o
     page, path = day_one
     step(page)
     step(page)
-    kernel_says(page, "AddBackward0 receives 27")
+    kernel_says(page, "+ (AddBackward0) receives 27")
     go_to(page, jupyter, path.name)
-    says(page, "AddBackward0 receives 10")
+    says(page, "+ (AddBackward0) receives 10")
     step(page)
-    kernel_says(page, "MulBackward0 receives 27")
+    kernel_says(page, "× (MulBackward0) receives 27")
 
 
 def test_when_the_kernel_is_restarted_explorables_go_on_without_it_until_they_are_run(day_one):
     page, _ = day_one
     step(page)
-    kernel_says(page, "PowBackward0 receives 1")
+    kernel_says(page, "xʸ (PowBackward0) receives 1")
     restart(page)
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached")
     step(page)
-    says(page, "AddBackward0 receives 10")
-    kernel_says(page, "PowBackward0 receives 1")
+    says(page, "+ (AddBackward0) receives 10")
+    kernel_says(page, "xʸ (PowBackward0) receives 1")
     expect(page.get_by_text(NOT_FOUND)).to_have_count(0)
     moved(page, "no Python is running here")
     run_all(page)
     step(page)
-    kernel_says(page, "PowBackward0 receives 1")
+    kernel_says(page, "xʸ (PowBackward0) receives 1")
 
 
 def test_two_copies_of_a_notebook_do_not_disturb_each_other(day_one, jupyter, opened):
@@ -192,7 +192,7 @@ def test_two_copies_of_a_notebook_do_not_disturb_each_other(day_one, jupyter, op
     go_to(other, jupyter, copy.name)
     says(other, "Ready.")
     step(other)
-    says(other, "PowBackward0 receives 1")
+    says(other, "xʸ (PowBackward0) receives 1")
     says(page, "Ready.")
     stop_kernels(jupyter, copy.name)
 
@@ -236,7 +236,7 @@ def test_a_viewer_that_runs_scripts_shows_explorables_that_work(as_page, opened,
     page.goto(as_page)
     says(page, "Ready.")
     step(page)
-    says(page, "PowBackward0 receives 1")
+    says(page, "xʸ (PowBackward0) receives 1")
     screenshot(page, "viewer-with-scripts", full_page=True)
     assert [error for error in page.errors if "ERR_" not in error] == []  # the exporter asks a network for MathJax
 
@@ -263,7 +263,7 @@ def test_shortcuts_of_the_notebook_work_while_the_focus_is_in_a_widget(day_one, 
     expect(page.locator(".lm-CommandPalette, .jp-ModalCommandPalette").first).to_be_visible()
     page.keyboard.press("Escape")
     stepper(page).get_by_role("button", name="Step", exact=True).press("ArrowRight")
-    says(page, "PowBackward0 receives 1")  # and its own keys are its own again
+    says(page, "xʸ (PowBackward0) receives 1")  # and its own keys are its own again
 
 
 def test_a_text_field_keeps_the_keys_that_edit_text_and_no_others(day_one):

@@ -347,3 +347,15 @@ def test_an_animation_shows_one_picture_at_a_time(page, tmp_path, motion):
         shown.append(page.evaluate(seen))
     one = [[k == j for j in range(4)] for k in range(4)]
     assert shown == (one if motion == "no-preference" else one[-1:] * 4)
+
+
+def test_two_parts_that_set_the_same_stop_stay_two_in_every_frame(open_page, drive):
+    def make(k):
+        both = [chart.pressable([chart.rectangle(20 + 90 * i, 20, 80, 30), chart.words(60 + 90 * i, 40, f"{n} {int(k)}")], set=("k", 1))
+                for i, n in enumerate(("left", "right"))]  # fmt: skip
+        return Frame(f"k is {int(k)}.", [chart.drop(both, "nothing")])
+
+    driven = drive(open_page(Panel("Twins", [slider("k", range(4))], make, [], (260, 80))), "Twins")
+    for k in (1, 2, 3, 2):
+        driven.root.locator("input[type=range]").fill(str(k))
+        expect(driven.root.locator(".al-press text")).to_have_text([f"left {k}", f"right {k}"])

@@ -56,7 +56,34 @@ def test_the_gradient_that_travels_along_a_line_is_shown_in_cells():
     assert len(pills) == 2 and all(p.count("al-heat-high") == 3 for p in pills)
 
 
-def test_a_large_tensor_is_shown_by_the_means_of_its_blocks():
+def test_a_large_tensor_is_a_histogram_on_its_node_and_on_its_line():
+    drawn = render(record((torch.linspace(-1, 1, 200, requires_grad=True) * 2).sum()), cells=True)
+    nodes = [len(re.findall(r"<title>[^<]*: \d+ of 200 numbers are ", part)) for part in re.split('<g class="al-node', drawn)[1:]]
+    assert nodes == [0, 20 + 1, 20 + 1]  # the values, and gradients that are all equal
+    pills = re.findall(r'<g class="al-pill">(.*?)</g></g></g>', drawn)
+    told = [re.findall(r"<title>(.*?)</title>", pill) for pill in pills]
+    assert told == [["sent to x: 200 of 200 numbers are 1"], ["sent to x: 200 of 200 numbers are 2"]]
+
+
+def test_a_histogram_parts_what_is_negative_by_a_line_at_zero():
+    drawn, wide, high = cells.block(value_of(np.linspace(-1, 3, 400)), 0, 0, 1.0, "x")
+    assert (wide, high) == cells.ROOM
+    assert (drawn.count("al-heat-low"), drawn.count("al-heat-high")) == (5, 15)
+    assert 'd="M14.5 0v46' in drawn  # a quarter of the way
+
+
+def test_a_tensor_too_wide_for_cells_is_a_histogram_too():
+    told = re.findall(r"<title>(.*?)</title>", cells.block(value_of(np.arange(64.0)), 0, 0, 1.0, "x")[0])
+    assert told[0] == "x: 4 of 64 numbers are from 0 to 3.15" and len(told) == 20
+
+
+def test_a_large_tensor_of_an_old_trace_is_shown_by_the_means_of_its_blocks():
+    old = value_of(np.arange(1000.0))
+    old.counts = None
+    assert cells.block(old, 0, 0, 1.0, "x")[0].count("fill-opacity") == 24
+
+
+def test_a_large_tensor_is_also_known_by_the_means_of_its_blocks():
     assert cells.grid_of(value_of(torch.ones(200, 300).numpy())).shape == (12, 24)
     assert not cells.has_cells(value_of(torch.ones(()).numpy()))
     assert not cells.has_cells(value_of(torch.ones(0, 3).numpy()))

@@ -286,4 +286,4 @@ def test_a_value_that_nothing_keeps_is_said_so():
     x = leaf(2.0)
     _, nodes, _ = parts(svg((x + 5) + 1))
     assert nodes["n1"].findall(f"{NS}text")[-1].text == "not kept"
-    assert nodes["n1"].find(f"{NS}title").text == "AddBackward0: x + y, not kept"
+    assert nodes["n1"].find(f"{NS}title").text == "+ (AddBackward0): x + y, not kept"

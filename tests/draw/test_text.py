@@ -21,16 +21,16 @@ def test_the_graph_of_lesson_2():
     assert (
         text(y)
         == """\
-PowBackward0  y  36
-└─ MulBackward0  product  6
-   ├─ AccumulateGrad  w  3
-   └─ AccumulateGrad  x  2"""
+xʸ (PowBackward0)  y  36
+└─ × (MulBackward0)  product  6
+   ├─ w (AccumulateGrad)  3
+   └─ x (AccumulateGrad)  2"""
     )
 
 
 def test_shapes_and_dtypes_of_tensors():
     x = torch.ones(2, 3).requires_grad_()
-    assert "AccumulateGrad  x  float32 [2, 3]" in text(x.sum())
+    assert "x (AccumulateGrad)  float32 [2, 3]" in text(x.sum())
 
 
 def test_a_shared_node_is_written_once():
@@ -39,17 +39,17 @@ def test_a_shared_node_is_written_once():
     assert (
         text(twice + twice)
         == """\
-AddBackward0  8
-├─ MulBackward0 (1)  twice  4
-│  └─ AccumulateGrad  x  2
-└─ MulBackward0 (1), see above"""
++ (AddBackward0)  8
+├─ × (MulBackward0) (1)  twice  4
+│  └─ x (AccumulateGrad)  2
+└─ × (MulBackward0) (1), see above"""
     )
 
 
 def test_the_output_of_an_operation_with_several_is_named():
     x = leaf([1.0, 2.0])
     parts = x.unbind()
-    assert "output 1 of UnbindBackward0" in text(parts[0] * parts[1])
+    assert "output 1 of unbind (UnbindBackward0)" in text(parts[0] * parts[1])
 
 
 def test_what_is_left_out_is_said():
@@ -66,11 +66,11 @@ def test_a_recorded_pass_is_followed_by_its_table():
     assert (
         text(record((3 * x + 1) ** 2)).partition("\n\n")[2]
         == """\
-step  node          receives  sends
-1     PowBackward0  1         AddBackward0: 1 * (2 * 7 ** (2 - 1)) = 14
-2     AddBackward0  14        MulBackward0: 14
-3     MulBackward0  14        x: 14 * 3 = 42
-4     x             42        x.grad = 42"""
+step  node               receives  sends
+1     xʸ (PowBackward0)  1         +: 1 * (2 * 7 ** (2 - 1)) = 14
+2     + (AddBackward0)   14        ×: 14
+3     × (MulBackward0)   14        x: 14 * 3 = 42
+4     x                  42        x.grad = 42"""
     )
 
 
@@ -79,14 +79,14 @@ def test_each_gradient_that_is_sent_has_a_line():
     assert (
         text(record(w * x + b)).partition("\n\n")[2]
         == """\
-step  node          receives  sends
-1     AddBackward0  1         MulBackward0: 1
-                              b: 1
-2     b             1         b.grad = 1
-3     MulBackward0  1         w: 1 * 2 = 2
-                              x: 1 * 3 = 3
-4     w             2         w.grad = 2
-5     x             3         x.grad = 3"""
+step  node              receives  sends
+1     + (AddBackward0)  1         ×: 1
+                                  b: 1
+2     b                 1         b.grad = 1
+3     × (MulBackward0)  1         w: 1 * 2 = 2
+                                  x: 1 * 3 = 3
+4     w                 2         w.grad = 2
+5     x                 3         x.grad = 3"""
     )
 
 

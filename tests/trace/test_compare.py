@@ -34,14 +34,14 @@ def test_a_forgotten_zero_grad_is_found_at_the_leaf():
 def test_another_number_is_found_where_it_enters():
     found = compare(run(lambda x: (3 * x + 1).sin()), run(lambda x: (3 * x + 2).sin()))
     assert found.first.where == "forward"
-    assert found.sentence.startswith("Forward 3: AddBackward0 made 7 in one run and 8 in the other")
+    assert found.sentence.startswith("Forward 3: + (AddBackward0) made 7 in one run and 8 in the other")
 
 
 @pytest.mark.lesson06
 def test_a_detach_is_found_where_the_graphs_part():
     found = compare(run(lambda x: (x * 3).exp() * x), run(lambda x: (x * 3).detach().exp() * x))
-    assert found.sentence.startswith("Forward 2: MulBackward0 made 6 in one run and 806.8")
-    assert found.differences[1].sentence == "Forward 3: only the first run has ExpBackward0."
+    assert found.sentence.startswith("Forward 2: × (MulBackward0) made 6 in one run and 806.8")
+    assert found.differences[1].sentence == "Forward 3: only the first run has eˣ (ExpBackward0)."
 
 
 def test_a_wrong_rule_is_found_where_its_gradient_leaves():

@@ -191,7 +191,7 @@ def test_a_gradient_that_is_there_already_is_added_to():
     loss.backward(retain_graph=True)
     step = record(loss, names={"x": x}).steps[-1]
     assert (step.grad.before.data, step.grad.after.data) == (42, 84)
-    assert step.sentence == "AccumulateGrad receives 42; x.grad was 42, and becomes 84."
+    assert step.sentence == "x (AccumulateGrad) receives 42; x.grad was 42, and becomes 84."
     assert x.grad.item() == 42
 
 
@@ -217,7 +217,7 @@ def test_the_weights_of_a_loss_that_is_no_number():
 def test_a_gradient_that_is_passed_on_is_told_once():
     x = torch.ones(4, 3, requires_grad=True)
     trace = record((x + 1).sum(), names={"x": x})
-    assert trace.steps[1].sentence == "AddBackward0 receives a tensor [4, 3], all 1; x gets a tensor [4, 3], all 1."
+    assert trace.steps[1].sentence == "+ (AddBackward0) receives a tensor [4, 3], all 1; x gets a tensor [4, 3], all 1."
     assert trace.steps[1].outgoing[0].filled == "[4, 3], all 1"
 
 
@@ -246,7 +246,7 @@ def test_a_hook_that_changes_a_gradient_is_an_event_of_its_step():
     step = record(middle * 1, names={"x": x}).steps[1]
     (hook,) = step.hooks
     assert (hook.name, hook.kind, hook.sees[0].data, hook.gives[0].data) == ("halve", "tensor", 1, 0.5)
-    assert step.sentence == "Hook halve changes 1 to 0.5. MulBackward0 receives 0.5; x gets 0.5 × 3 = 1.5."
+    assert step.sentence == "Hook halve changes 1 to 0.5. × (MulBackward0) receives 0.5; x gets 0.5 × 3 = 1.5."
 
 
 def test_a_hook_that_only_looks_says_what_it_saw():
@@ -254,7 +254,7 @@ def test_a_hook_that_only_looks_says_what_it_saw():
     x.register_hook(lambda g: None)
     step = record(3 * x, names={"x": x}).steps[1]
     assert step.hooks[0].gives is None
-    assert step.sentence.startswith("A hook sees 3. AccumulateGrad receives 3")
+    assert step.sentence.startswith("A hook sees 3. x (AccumulateGrad) receives 3")
 
 
 def test_hooks_before_and_after_a_node_stand_on_either_side():
@@ -264,7 +264,7 @@ def test_hooks_before_and_after_a_node_stand_on_either_side():
     y.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0] * 2,))
     (step, _) = record(y, names={"x": x}).steps
     assert [hook.kind for hook in step.hooks] == ["before", "after"]
-    assert step.sentence.startswith("A hook changes 1 to 2. MulBackward0 receives 2")
+    assert step.sentence.startswith("A hook changes 1 to 2. × (MulBackward0) receives 2")
 
 
 def test_hooks_are_left_as_they_were():
@@ -299,10 +299,10 @@ def test_a_hook_may_take_itself_away():
 def test_the_trace_of_lesson_4():
     x = leaf(2.0)
     assert [s.sentence for s in record((3 * x + 1) ** 2).steps] == [
-        "PowBackward0 receives 1; AddBackward0 gets 1 × (2 × 7 ** (2 - 1)) = 14.",
-        "AddBackward0 receives 14; MulBackward0 gets 14.",
-        "MulBackward0 receives 14; x gets 14 × 3 = 42.",
-        "AccumulateGrad receives 42; x.grad becomes 42.",
+        "xʸ (PowBackward0) receives 1; + (AddBackward0) gets 1 × (2 × 7 ** (2 - 1)) = 14.",
+        "+ (AddBackward0) receives 14; × (MulBackward0) gets 14.",
+        "× (MulBackward0) receives 14; x gets 14 × 3 = 42.",
+        "x (AccumulateGrad) receives 42; x.grad becomes 42.",
     ]
 
 
@@ -326,7 +326,7 @@ def test_a_rule_of_several_lines_keeps_its_names():
     (sent,) = nll.outgoing
     assert sent.formula.startswith("nll_rule(g, x_shape, target, ")
     assert sent.filled is None
-    assert nll.sentence == "NllLossBackward0 receives 1; scores gets a tensor [3, 10], -0.333333 to 0."
+    assert nll.sentence == "nll_loss (NllLossBackward0) receives 1; scores gets a tensor [3, 10], -0.333333 to 0."
 
 
 def test_an_input_without_gradient_is_said():
@@ -342,7 +342,7 @@ def test_an_input_without_gradient_is_said():
     x, y = leaf(1.0), leaf(2.0)
     sentences = [step.sentence for step in record(Half.apply(x, y)).steps]
     assert sentences[0] == "HalfBackward receives 1; x gets 1; y gets no gradient."
-    assert "AccumulateGrad receives nothing; y.grad stays None." in sentences
+    assert "y (AccumulateGrad) receives nothing; y.grad stays None." in sentences
 
 
 def test_what_a_node_saved_and_frees():
@@ -522,9 +522,17 @@ def test_a_freed_graph_says_retain_graph():
         record(loss)
 
 
+def test_a_trace_of_version_2_is_read_without_its_histograms():
+    old = record((torch.ones(100, requires_grad=True) * 2).sum()).to_dict()
+    summaries = [node["value"]["summary"] for node in old["nodes"][1:]]
+    assert [summary.pop("counts") for summary in summaries] == [[100], [100]]
+    read = Trace.from_dict({**old, "version": 2})
+    assert [node.value.counts for node in read.nodes[1:]] == [None, None]
+
+
 def test_a_later_version_is_refused():
-    with pytest.raises(ValueError, match=r"version 3.*reads version 2"):
-        Trace.from_dict({**record(chain()[0]).to_dict(), "version": 3})
+    with pytest.raises(ValueError, match=r"version 4.*reads versions 2 and 3"):
+        Trace.from_dict({**record(chain()[0]).to_dict(), "version": 4})
 
 
 def test_something_else_is_refused():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from autolab.trace.values import COMPLETE, TraceValue, narrow, number, value_of
+from autolab.trace.values import COMPLETE, TraceValue, histogram, narrow, number, value_of
 
 
 def through_json(value):
@@ -110,3 +110,19 @@ def test_a_heat_map_marks_what_is_not_finite():
 
 def test_a_small_tensor_needs_no_heat_map():
     assert value_of(np.zeros(64)).heat is None
+
+
+def test_a_large_tensor_has_a_histogram_of_its_finite_elements():
+    values = value_of(np.array([np.nan, np.inf] + [0.0] * 50 + [0.96, 1.0] * 25)).counts
+    assert values == [50] + [0] * 18 + [50]
+    assert value_of(np.full(100, 3.0)).counts == [100]
+    assert value_of(np.full(100, np.nan)).counts == []
+
+
+def test_the_histogram_of_a_range_beyond_float64_counts_every_element():
+    assert histogram(np.linspace(-1, 1, 1000) * 1.7e308, -1.7e308, 1.7e308) == [50] * 20
+
+
+def test_the_histogram_counts_in_pieces_what_numpy_counts_at_once():
+    array = np.random.default_rng(0).normal(size=200_000)
+    assert value_of(array).counts == np.histogram(array, 20)[0].tolist()

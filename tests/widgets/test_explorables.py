@@ -221,7 +221,7 @@ def test_forward_comes_before_backward():
     panel = widgets.forward_and_back(lambda x: (3 * x + 2) ** 2, x=1.0)
     said = [panel.sentence] + [panel.step().sentence for _ in range(7)]
     assert [s.split(":")[0] for s in said[1:]] == ["Forward"] * 3 + ["Back"] * 4
-    assert said[-1] == "Back: AccumulateGrad receives 30; x.grad becomes 30."
+    assert said[-1] == "Back: x (AccumulateGrad) receives 30; x.grad becomes 30."
 
 
 def test_gradients_fall_into_the_bucket():

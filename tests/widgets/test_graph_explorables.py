@@ -153,12 +153,12 @@ def test_what_only_one_run_records_stands_beside_nothing():
         "w = 0.5",
         "nothing",
         "nothing",
-        "MulBackward0 = 0.452574",
-        "SubBackward0 = -0.547426",
-        "PowBackward0 = 0.299675",
+        "× (MulBackward0) = 0.452574",
+        "− (SubBackward0) = -0.547426",
+        "xʸ (PowBackward0) = 0.299675",
     ]
     assert [row[3] for row in panel.rows[:6]] == ["same", "first difference", "differs", "same", "same", "same"]
-    assert panel.move(step=2).sentence == "Moment 2: here they part. good alone: MulBackward0 = 1.5."
+    assert panel.move(step=2).sentence == "Moment 2: here they part. good alone: × (MulBackward0) = 1.5."
 
 
 def test_the_line_that_differs_is_marked_in_the_code():

@@ -28,6 +28,24 @@ def test_a_page_has_less_than_150_kilobytes(name, tmp_path):
     assert page.stat().st_size < MOST
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: widgets.live("x * y + sin(x)", y=2.0),
+        lambda: widgets.explore(lambda x, y: torch.tanh(x * y + y**2) * torch.exp(-x * x), x=(-3, 3), y=(-3, 3)),
+    ],
+)
+def test_two_sliders_have_as_many_stops_as_a_page_has_room_for(make, tmp_path):
+    assert 100_000 < make().save(tmp_path / "page.html").stat().st_size < MOST
+
+
+def test_saving_a_page_leaves_the_curves_of_the_live_widget_where_they_are():
+    explorer = widgets.explore(lambda x, y: x * y, x=(-3, 3), y=(-3, 3))
+    before = explorer.plots, list(explorer._plots)
+    explorer.offline()
+    assert (explorer.plots, list(explorer._plots)) == before
+
+
 def spread(column):
     """What `spread` in page.mjs does."""
     if isinstance(column, list):

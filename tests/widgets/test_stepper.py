@@ -42,7 +42,7 @@ def test_steps_stop_at_both_ends(stepper):
 def test_the_sentence_of_a_step(stepper):
     assert stepper.sentence == ""
     stepper.position = 3
-    assert stepper.sentence == "MulBackward0 receives 10; x gets 10 × 3 = 30."
+    assert stepper.sentence == "× (MulBackward0) receives 10; x gets 10 × 3 = 30."
 
 
 def test_a_step_shows_the_node_that_fires_again(stepper):

@@ -4,16 +4,28 @@ const GLIDE = 250, FLIGHT = 400; // milliseconds
 const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 const SVG = "http://www.w3.org/2000/svg";
 
+// Elements by their data-key. Two may have the same, as two that set a control to the same stop: then their order tells them apart.
+function keyedOf(elements) {
+  const found = new Map();
+  for (const el of elements) {
+    let { key } = el.dataset;
+    if (key === undefined) continue;
+    while (found.has(key)) key += "+";
+    found.set(key, el);
+  }
+  return found;
+}
+
 // Makes an element what another one is, and keeps what is the same, so that focus and motion stay with it. Children with a
 // data-key are the same child wherever they stand.
 function morph(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  const keyed = new Map([...old.children].filter((c) => c.dataset.key !== undefined).map((c) => [c.dataset.key, c]));
+  const keyed = keyedOf(old.children), keys = new Map([...keyedOf(fresh.children)].map(([key, el]) => [el, key]));
   let at = old.firstChild;
   for (const next of [...fresh.childNodes]) {
-    const key = next.dataset?.key;
+    const key = keys.get(next);
     while (key === undefined && at?.dataset?.key !== undefined) at = at.nextSibling;
     const same = key === undefined ? at : keyed.get(key);
     if (!same || same.nodeName !== next.nodeName) { old.insertBefore(next, at); continue; }
@@ -25,7 +37,7 @@ function morph(old, fresh) {
   keyed.forEach((gone) => gone.remove());
 }
 
-const keyedIn = (svg) => new Map([...svg.querySelectorAll("[data-key]")].map((el) => [el.dataset.key, el]));
+const keyedIn = (svg) => keyedOf(svg.querySelectorAll("[data-key]"));
 const middle = (el) => {
   const { left, top, width, height } = (el.firstElementChild || el).getBoundingClientRect();
   return [left + width / 2, top + height / 2];

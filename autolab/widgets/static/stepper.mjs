@@ -8,7 +8,11 @@ function stepper(model, el) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const edgeById = new Map(edges.map((edge) => [edge.id, edge]));
   const firesAt = new Map(steps.map((step, i) => [step.node, i + 1]));
-  const called = (id) => byId.get(id).label || byId.get(id).name;
+  const titleOf = ({ kind, label, symbol, op, name }) => { // as TraceNode.title
+    const sign = kind === "leaf" ? label : symbol || op;
+    return sign ? `${sign} (${name})` : name;
+  };
+  const called = (id) => byId.get(id).label || titleOf(byId.get(id));
   const last = steps.length;
 
   const position = () => model.get("position");
@@ -75,7 +79,8 @@ function stepper(model, el) {
   const tell = (words) => { readout.textContent = words; };
   const touch = hands(inspector, { controls: [], tracks: {}, tell });
   for (const type of ["pointerover", "pointerout"]) place.addEventListener(type, ({ target }) => {
-    if (target.dataset.told) tell(type === "pointerover" ? target.dataset.told : "");
+    const part = target.closest("[data-told]");
+    if (part) tell(type === "pointerover" ? part.dataset.told : "");
   });
   const table = tableTwin("Table of all steps", ["Step", "Node", "Value", "Receives", "Sends"], fillTable);
 
@@ -144,7 +149,7 @@ function stepper(model, el) {
     graph.seen = true;
     graph.select(shown());
     count.textContent = `Step ${at} of ${last}`;
-    const said = at ? steps[at - 1].sentence : `Ready. ${byId.get(trace.root).name} fires first.`;
+    const said = at ? steps[at - 1].sentence : `Ready. ${titleOf(byId.get(trace.root))} fires first.`;
     if (status.textContent !== said) status.textContent = said;
     // A button that has the focus is not disabled, or the focus would be lost with it.
     for (const [b, off] of [[resetButton, at === 0], [undoButton, at === 0], [stepButton, at === last]]) {
@@ -212,12 +217,12 @@ function stepper(model, el) {
       h("button", { type: "button", class: "al-link", onclick: () => visit(id) }, called(id))));
     links("inputs", edges.filter((edge) => edge.to === node.id).map((edge) => edge.from));
     links("used by", edges.filter((edge) => edge.from === node.id).map((edge) => edge.to));
-    const name = node.kind === "leaf" ? node.label : node.label ? `${node.label} · ${node.name}` : node.name;
+    const name = node.kind === "leaf" ? node.label : node.label ? `${node.label} · ${titleOf(node)}` : titleOf(node);
     return [h("p", { class: "al-title" }, name), h("dl", {}, ...facts)];
   }
 
-  // A tensor at a glance: its numbers, or the means of its blocks, in colours as in the graph; a cross where nothing is finite.
-  // Numbers are cells that are pointed at, or walked through by arrows; they are written where there is room.
+  // A tensor at a glance: its numbers, or a histogram and the means of its blocks, in colours as in the graph; a cross where nothing
+  // is finite. All are pointed at, or walked through by arrows, to be read; numbers are written where there is room.
   function heat(value, name) {
     const { summary, data, shape } = value || {}, flat = (rows) => (Array.isArray(rows[0]?.[0]) ? rows.flatMap(flat) : rows);
     if (!summary?.heat && !Array.isArray(data)) return "";
@@ -231,18 +236,41 @@ function stepper(model, el) {
       const x = j * wide, y = i * high, box = `x="${x}" y="${y}" width="${wide}" height="${high}"`, share = v ? FAINT + ((1 - FAINT) * Math.abs(v)) / full : 0;
       const fill = Number.isFinite(v) ? `<rect class="al-heat-${v < 0 ? "low" : "high"}" ${box} fill-opacity="${share}"/>`
         : `<path class="al-plus" d="M${x + 2} ${y + 2}l${wide - 4} ${high - 4}m0-${high - 4}l-${wide - 4} ${high - 4}"/>`;
-      if (summary) return fill;
+      const said = summary ? `${name}: block ${i}, ${j} of ${rows.length} by ${columns}, mean ${Number.isFinite(v) ? `about ${brief(v)}` : "not finite"}` : "";
+      if (summary) return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${said}">${fill}<rect class="al-hit" ${box}/></g>`;
       const mark = v < 0 ? `<path class="al-heat-sign" d="M${x} ${y + high - 6}v6h6z"/>` : "", number = Number.isFinite(v) ? String(Number(v.toPrecision(6))) : v;
       const written = columns <= 4 ? `<text class="al-t" x="${x + wide / 2}" y="${y + 18}" text-anchor="middle">${Number.isFinite(v) ? Number(v.toPrecision(2)) : v}</text>` : "";
       return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${name}[${index(i * columns + j)}] = ${number}">${fill}${mark}<rect class="al-heat-edge" ${box}/>${written}</g>`;
     }));
-    const map = h("dd", { class: "al-wide al-heat" }), size = [wide * columns, high * rows.length];
-    map.innerHTML = `<svg class="al-svg" viewBox="0 0 ${size.join(" ")}" width="${size[0]}"></svg>`;
-    const svg = map.firstElementChild, said = { role: summary ? "img" : "group", "aria-label": `Cells: ${text(value)}` };
-    for (const [key, what] of Object.entries(said)) svg.setAttribute(key, what);
-    svg.innerHTML = summary ? cells.join("") : `<g class="al-tensor" data-columns="${columns}">${cells.join("")}</g>`;
-    touch.dress(svg);
+    const map = h("dd", { class: "al-wide al-heat" });
+    if (summary?.counts?.length) map.append(tensorPicture(`Histogram: ${text(value)}`, bars(summary, name), [200, 60], summary.counts.length));
+    map.append(tensorPicture(`Cells: ${text(value)}`, cells, [wide * columns, high * rows.length], columns));
     return map;
+  }
+
+  const brief = (v) => String(Number(v.toPrecision(3)));
+
+  // How many numbers each bin has; the whole column is pointed at, however short its bar.
+  function bars({ counts, low, high }, name) {
+    const most = Math.max(...counts), all = counts.reduce((a, b) => a + b, 0), wide = 200 / counts.length;
+    const edge = (k) => low + (high - low) * (k / counts.length);
+    return counts.map((count, k) => {
+      const tall = count ? Math.max((58 * count) / most, 1) : 0, thin = low < high ? wide : 10, // equal numbers are one bar in the middle
+        side = edge(k) + edge(k + 1) < 0 ? "low" : "high";
+      const here = low < high ? `from ${brief(edge(k))} to ${brief(edge(k + 1))}` : brief(low);
+      return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${name}: ${count} of ${all} numbers are ${here}">`
+        + `<rect class="al-heat-${side}" x="${k * wide + (wide - thin) / 2}" y="${60 - tall}" width="${thin}" height="${tall}"/>`
+        + `<rect class="al-hit" x="${k * wide}" y="0" width="${wide}" height="60"/></g>`;
+    });
+  }
+
+  function tensorPicture(label, cells, [wide, high], columns) {
+    const holder = document.createElement("div");
+    holder.innerHTML = `<svg class="al-svg" viewBox="0 0 ${wide} ${high}" width="${wide}" role="group"><g class="al-tensor" data-columns="${columns}">${cells.join("")}</g></svg>`;
+    const svg = holder.firstElementChild;
+    svg.setAttribute("aria-label", label);
+    touch.dress(svg);
+    return svg;
   }
 
   // Rows are made once, and hide what is not known yet. A step changes classes only: nothing moves, so nothing is laid out again.
@@ -253,7 +281,7 @@ function stepper(model, el) {
       rows = steps.map((s, i) => {
         const node = byId.get(s.node), sends = s.grad ? `.grad = ${text(s.grad.after)}`
           : s.outgoing.map((o) => `${called(edgeById.get(o.edge).from)}: ${o.filled || text(o.value)}`).join("; ");
-        return row([String(i + 1), node.label ? `${node.label} (${node.name})` : node.name, text(node.value),
+        return row([String(i + 1), node.kind !== "leaf" && node.label ? `${node.label} · ${titleOf(node)}` : titleOf(node), text(node.value),
           s.incoming.map(text).join(", "), sends], { class: "al-later" });
       });
       body.append(...rows);
