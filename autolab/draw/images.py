@@ -34,7 +34,7 @@ def images(
     batch : array_like
         Shapes: (n, h, w); (n, 1, h, w); or (h, w), a single one.
     titles : sequence, optional
-        What stands above each image, such as its label.
+        What is above each image, such as its label.
     columns : int
         How many are side by side, at most.
     scale : float, optional
