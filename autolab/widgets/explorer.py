@@ -1,9 +1,7 @@
 """Explorable: drag the inputs of a function; values and gradients follow on its graph, and its result on a curve for each input."""
 
-import ast
 import inspect
 import itertools
-import re
 import time
 from dataclasses import dataclass
 
@@ -19,6 +17,7 @@ from autolab.draw.text import text
 from autolab.trace import record, watch
 from autolab.trace.values import number
 from autolab.widgets.base import Explorable
+from autolab.widgets.expressions import as_python, function_of
 from autolab.widgets.packing import compress, is_table, table, to_json
 
 STOPS = 61
@@ -462,13 +461,8 @@ def _check(result):
 
 # -- live: the function is typed ------------------------------------------------------------------
 
-KNOWN = "abs cos cosh erf exp log log1p maximum minimum relu sigmoid sin sinh sqrt square tan tanh".split()
-OPERATORS = ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub
-ALLOWED = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Constant, ast.expr_context, *OPERATORS)
 OF_EXPRESSION = "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures", "_curves", "_plots", "_plotted"
 EXAMPLES = "(3 * x + 2) ** 2", "x ** 2", "sin(x) * x", "exp(-x ** 2)", "1 / (1 + exp(-x))", "relu(x)"
-# What people type who have not met Python: what it means, and how Python writes it.
-WRITTEN = {"^": "**", "²": "**2", "³": "**3", "×": "*", "·": "*", "−": "-", "÷": "/"}
 
 
 def live(expression="(3 * x + 2) ** 2", /, **inputs):
@@ -516,10 +510,10 @@ class LiveExplorer(Explorer):
 
     def __init__(self, expression, inputs):
         self._ranges = {name: StartsAt(float(v)) if _is_number(v) else v for name, v in inputs.items()}
-        f, names = _function_of(expression)
+        f, names = function_of(expression)
         super().__init__(f, self._inputs_for(names))
         with self.hold_sync():
-            self.view, self.title, self.expression, self.hint = "live", "Live engine", expression, _as_python(expression)[1]
+            self.view, self.title, self.expression, self.hint = "live", "Live engine", expression, as_python(expression)[1]
             self.examples = list(dict.fromkeys([expression, *EXAMPLES]))
 
     def _inputs_for(self, names):
@@ -542,10 +536,10 @@ class LiveExplorer(Explorer):
 
     def _traits_of(self, expression):
         """What the browser is to know of an expression, which becomes the function that is explored."""
-        f, names = _function_of(expression)
+        f, names = function_of(expression)
         traits, _ = self._prepare(f, self._inputs_for(names))
         names = "inputs", "pictures", "plots", "presets", "frame", "values"
-        return {**{name: traits[name] for name in names}, "problem": "", "hint": _as_python(expression)[1]}
+        return {**{name: traits[name] for name in names}, "problem": "", "hint": as_python(expression)[1]}
 
     def type(self, expression):
         """Type another expression. Returns the widget.
@@ -572,51 +566,3 @@ class LiveExplorer(Explorer):
 
 def _is_number(given):
     return isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
-
-
-def _as_python(expression):
-    """What was typed as Python writes it, and a sentence on the difference."""
-    code, told = expression.strip(), []
-    for sign, python in WRITTEN.items():
-        if sign in code:
-            code = code.replace(sign, python)
-            told.append(f"{sign} as {python}")
-    return code, f"Python writes {' and '.join(told)}: this is {code}." if told else ""
-
-
-def _function_of(expression):
-    """The function that an expression stands for, and the names of its inputs."""
-    code, _ = _as_python(expression)
-    try:
-        tree = ast.parse(code, mode="eval")
-    except SyntaxError as error:
-        product = re.search(r"\d\s*[A-Za-z_(]|[\w)]\s+\w", code)
-        hint = "a product is written with a star, as in 3 * x" if product else "write it as in Python, such as (3 * x + 2) ** 2"
-        raise ValueError(f"{expression!r} is not an expression: {error.msg}; {hint}") from None
-    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ALLOWED) or (isinstance(node, ast.Constant) and type(node.value) not in (int, float)):
-            told = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
-            raise ValueError(f"{expression!r} has more in it than numbers, names, + - * / ** and functions: {told}")
-        if id(node) in functions and not (isinstance(node, ast.Name) and node.id in KNOWN):
-            raise ValueError(f"{ast.unparse(node)} is none of the functions that can be typed: {', '.join(KNOWN)}")
-        if isinstance(node, ast.Name) and id(node) not in functions:
-            if node.id in KNOWN:
-                raise ValueError(f"{node.id} is a function: write {node.id}(x)")
-            names.append((node.lineno, node.col_offset, node.id))
-        if isinstance(node, ast.BinOp) and not any(isinstance(part, ast.Name) for part in ast.walk(node)):
-            for part in ast.walk(node):  # 9 ** 9 ** 9 is infinite as a float, and takes for ever as an integer
-                if isinstance(part, ast.Constant):
-                    part.value = float(part.value)
-    names = list(dict.fromkeys(name for _, _, name in sorted(names)))
-    if not names:
-        raise ValueError(f"{expression!r} has no input to slide: use a name, as in x ** 2")
-    code = compile(tree, "<typed>", "eval")
-    known = {name: getattr(torch, name) for name in KNOWN}
-
-    def f(**inputs):
-        return eval(code, {"__builtins__": {}, **known}, inputs)
-
-    f.__name__ = expression.strip()
-    return f, names

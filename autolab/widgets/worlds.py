@@ -44,7 +44,7 @@ def compare(f, g, /, **inputs):
     --------
     >>> panel = compare(lambda x: (3 * x) ** 2, lambda x: (3 * x) ** 3, x=2.0)
     >>> panel.comparison.sentence
-    'Forward 3: PowBackward0 made 36 in one run and 216 in the other.'
+    'Forward 3: xʸ (PowBackward0) made 36 in one run and 216 in the other.'
     >>> compare(lambda x: x * 2, lambda x: x * 2, x=1.0).comparison.equal
     True
     """

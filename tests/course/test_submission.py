@@ -182,7 +182,7 @@ def test_a_pipe_and_a_folder_are_no_files(tmp_path):
     os.mkfifo(tmp_path / "n.ipynb")
     (tmp_path / "m.ipynb").mkdir()
     assert read(tmp_path / "n.ipynb")[1] == ["n.ipynb is not an ordinary file"]
-    assert "no ordinary file" in read(tmp_path / "m.ipynb")[1][0]
+    assert "is not an ordinary file" in read(tmp_path / "m.ipynb")[1][0]
     assert read(tmp_path / "nothing.ipynb")[1] == ["nothing.ipynb was not handed in"]
 
 

@@ -269,7 +269,7 @@ def test_a_damaged_archive_says_so(tmp_path):
     autolab.save(autolab.ones(100), tmp_path / "a.pt")
     whole = (tmp_path / "a.pt").read_bytes()
     for content, words in [
-        (b"", "no zip archive"), (b"hello", "no zip archive"), (pickle.dumps({"a": 1}), "no zip archive"), (whole[:300], "no zip archive"),
+        (b"", "not a zip archive"), (b"hello", "not a zip archive"), (pickle.dumps({"a": 1}), "not a zip archive"), (whole[:300], "not a zip archive"),
         (archive(b"N.", **{"constants.pkl": b""}).getvalue(), "TorchScript"),
     ]:  # fmt: skip
         with pytest.raises(RuntimeError, match=words):

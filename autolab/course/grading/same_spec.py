@@ -24,7 +24,7 @@ INSTALLED = ("autolab", "numpy", "math")  # packages whose functions are the sam
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), np.generic, np.dtype)
 OF_AN_OP = (
     "name", "forward", "kind", "settings", "shared", "promote", "promoted_inputs", "outputs", "view", "matrices", "holds", "products",
-    "jvp", "batch", "refuse", "number", "node_name", "namer",
+    "jvp", "batch", "check", "number", "node_name", "namer",
 )  # fmt: skip
 MOST = 100
 
