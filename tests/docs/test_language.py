@@ -13,7 +13,7 @@ PLACE = r"(?:in(?! for| their place| its place)|there|here|at|beside|below|above
 SENTENCE = r"(?:^|[.:;] )"
 HABITS = {  # a habit: what finds it, and what to write
     "dear": (r"\bdear(?:er|est)?\b", "expensive"),
-    "whoever": (r"\b[Ww]hoever\b", "the person: a reader, a student, the caller"),
+    "whoever": (r"\b(?i:whoever)\b", "the person: a reader, a student, the caller"),
     "who": (SENTENCE + r"Who (?!wrote\b)[a-z' ]*?\b(?:is|has|wants|guesses|knows|handed|needs|reads)\b[^?.]*\.", "a noun as subject: A student without a mark ..."),
     "has not got": (r"\bha(?:s|ve|d) not got\b", "lacks, has no"),
     "is to be": (r"\b(?:is|are|was|were) (?:not )?to be\b", "must be, will be, or the verb itself"),
