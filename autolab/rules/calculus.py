@@ -10,7 +10,7 @@ import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
 from autolab.rules import input_checks
-from autolab.rules.elementwise import is_number, or_one, sigmoid
+from autolab.rules.elementwise import is_number, or_one
 
 E = ELEMENTWISE
 LN2, LN10 = math.log(2), math.log(10)
@@ -69,8 +69,11 @@ log10 = unary("log10", lambda x: np.log10(x), lambda g, x: g / (x * LN10), np.lo
 
 
 def share(x, y, base):
-    """The share of exp(base * x) in exp(base * x) + exp(base * y); half and half for two infinities of one sign."""
-    return sigmoid(np.where(x == y, 0, x - y) * base)
+    """The share of exp(base * x) in exp(base * x) + exp(base * y); half and half for two infinities of one sign.
+
+    Not by the row of sigmoid: its derivative is taken from the result, and that of a share near 1 would lose its digits.
+    """
+    return 1 / (1 + np.exp(np.where(x == y, 0, y - x) * base))
 
 
 logaddexp = op(
