@@ -26,7 +26,10 @@ NEEDS = {"torch": ("torch", "expecttest"), "numba": ("numba",), "browser": ("pla
 MARKS = {"oracle": "torch", "browser": "browser", "firefox": "firefox", "numba": "numba"}
 FIXTURES = {"torch": "oracle", "browser": "browser", "page": "browser", "firefox": "firefox"}
 # Folders whose tests do the same whatever else is installed: one that has passed need not pass again in the same Python.
-ROOMS = "amp autograd check compiler data draw engine fast func linalg nn optim rules serialization torch_api trace utils"
+ROOMS = """
+amp autograd check compiler data datasets distributions docs draw engine fast func linalg nn notebooks optim questions rules
+serialization torch_api trace utils widgets
+"""
 ALIKE = tuple(f"{top}/{room}/" for top in ("tests", "autolab") for room in ROOMS.split())
 collect_ignore = ["compat/program.py"]  # a program for PyTorch, which a test runs
 
