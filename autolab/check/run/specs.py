@@ -17,6 +17,7 @@ from autolab.engine.op import ELEMENTWISE, LINEAR, Op
 from autolab.rules import TABLE
 
 from .exercises import EXERCISES
+from .exercises_expectations import EXPECTATIONS
 from .inputs import BINARY, LARGE, ROWS, draw
 from .spec import Kink, Spec
 
@@ -114,6 +115,7 @@ SPECS: dict[str, Spec] = {
         Spec("masked_fill", shapes=(((3, 5), (3, 5), ()), ((4, 4), (4, 4), ())), make=_with_holes),
         Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
         *EXERCISES,
+        *EXPECTATIONS,
     )
 }  # fmt: skip
 
