@@ -17,8 +17,8 @@ from autolab.engine.op import ELEMENTWISE, LINEAR, Op
 from autolab.rules import TABLE
 
 from .exercises import EXERCISES
-from .exercises_matrices import MATRICES
 from .exercises_expectations import EXPECTATIONS
+from .exercises_matrices import MATRICES
 from .inputs import BINARY, LARGE, ROWS, draw
 from .spec import Kink, Spec
 
