@@ -89,4 +89,4 @@ def test_it_needs_neither_jupyter_nor_nbgrader():
 def test_a_notebook_that_was_put_here_is_one(here):
     torch.exercises(*(s.name for s in torch.exercises()))
     made = [json.loads(path.read_text("utf-8")) for path in here.glob("ps*/*.ipynb")]
-    assert [book["nbformat"] for book in made] == [4] * 9
+    assert len(made) > 8 and {book["nbformat"] for book in made} == {4}
