@@ -112,6 +112,7 @@ def finished(page, seconds=120):
 @runs
 def test_a_lesson_runs_from_top_to_bottom(notebook):
     page = notebook("notebooks/04-inside-backward.ipynb")
+    assert page.get_by_role("menuitem", name="Nbgrader").count() == 0  # which is installed where the site is built
     run(page, "Edit", "Clear Outputs of All Cells")
     run(page, "Run", "Run All Cells")
     cells = finished(page)
