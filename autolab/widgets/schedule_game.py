@@ -15,7 +15,7 @@ from autolab.widgets.panel import Frame, StateMachine
 MOST_LAYERS = 10
 WASTE = 3  # so many runs too many, and the game is lost
 RUN, KEEP, BACK, RESTORE = "Run", "Keep", "Back", "Restore"
-ROW, RAIL, TOP = 36, 40, 62  # pixels of a layer's line, of a slot's rail, of what is above the lines
+ROW, RAIL, TOP = 36, 40, 40  # pixels of a layer's line, of a slot's rail, of what is above the lines
 BOX, CHIP = (76, 28), (38, 28)  # of a layer, of a value
 SCORE = 284  # pixels of the score beside the board
 
@@ -149,7 +149,7 @@ def checkpoint_game(layers=8, slots=2, layer=torch.sin):
             state = act(state, action)
 
     title = f"Checkpoint game: {layers} layers of {function_name(layer)}, {many}"
-    size = board.width + SCORE, max(board.height, 330)
+    size = board.width + SCORE, max(board.height, 310)
     return StateMachine(title, (start, 0), act, show, can, ["What", "Now"], size, walk=list(walk()), breaks=[board.width])
 
 
@@ -201,7 +201,7 @@ class _Board:
 
     def __init__(self, layers, slots):
         self.layers, self.slots = layers, slots
-        self.rails = 12
+        self.rails = 14
         self.boxes = self.rails + RAIL * slots + 8
         self.now = self.boxes + BOX[0] + 10
         self.back = self.now + CHIP[0] + 12
@@ -214,11 +214,10 @@ class _Board:
     def draw(self, position, can):
         left, at, kept = position
         middle = [self.rails + RAIL * self.slots / 2 - 2, self.boxes + BOX[0] / 2, self.now + CHIP[0] / 2, self.back + CHIP[0] / 2]
-        parts = [words(x, 44, name, "note", "middle") for x, name in zip(middle, ("kept", "layers", "now", "grad"))]
+        parts = [words(x, 24, name, "note", "middle") for x, name in zip(middle, ("slots", "layers", "now", "grad"))]
         tall = ROW * (self.layers + 1)
         parts.append(chart.drop(rectangle(self.rails - 5, TOP, RAIL * self.slots + 6, tall + ROW, "empty"), "slots"))
         parts.append(chart.drop(rectangle(self.now - 4, TOP, CHIP[0] + 8, tall, "empty"), "now"))
-        parts.append(words(self.rails + 2, 20, "free slots wait at the bottom", "note") if len(kept) < self.slots else "")
         parts += [
             self._layer(k, left, RUN if k == at + 1 and RUN in can else BACK if k == left and BACK in can else "")
             for k in range(1, self.layers + 1)
@@ -269,12 +268,12 @@ def _score(left, runs, end, best, now, gradient):
     bars = [(f"{_many(runs)} so far", runs, "leaf"), (f"{end} in the end, at best", end, "custom" if end > best else "out"),
             (f"{best} are enough", best, "empty")]  # fmt: skip
     for k, (name, count, kind) in enumerate(bars):
-        y = 44 + 58 * k
+        y = 24 + 58 * k
         wide = min(unit * count, SCORE - 16)
         parts += [words(x, y, name, "" if k else "head"), rectangle(x, y + 8, wide, 18, kind) if wide else ""]
-    parts += [words(x, 222, f"now: {now}", "value"), words(x, 246, f"grad: {gradient}", "grad")]
+    parts += [words(x, 202, f"now: {now}", "value"), words(x, 226, f"grad: {gradient}", "grad")]
     for k, (kind, name) in enumerate((("leaf", "current"), ("saved", "kept"), ("op", "to go back"), ("grad", "gone back"))):
-        at, y = x + 138 * (k % 2), 276 + 24 * (k // 2)
+        at, y = x + 138 * (k % 2), 256 + 24 * (k // 2)
         parts += [rectangle(at, y - 6, 16, 12, kind), words(at + 22, y + 5, name)]
     return [part for part in parts if part]
 
