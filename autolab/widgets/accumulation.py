@@ -157,15 +157,8 @@ def _bucket(grad, added, lr, scale):
     parts.append(f'<path d="M{left} {top}V{low}H{right}V{top}M{left - 4} {middle}H{right + 4}" class="al-l al-l-line"/>')
     parts.append(chart.drop(f'<rect x="{left}" y="{top}" width="{right - left}" height="{low - top}" class="al-cell al-hit"/>', "bucket"))
     if grad is not None:
-        parts.append(
-            chart.draggable(
-                _chip(TILE + 12, f"-{short(lr)} × {short(held)}", "leaf"),
-                STEP,
-                "curve",
-                f"{STEP}: -{short(lr)} times {number(held)} onto w",
-                key="step",
-            )
-        )
+        step = f"-{short(lr)} × {short(held)}"
+        parts.append(chart.draggable(_chip(TILE + 12, step, "leaf"), STEP, "curve", f"{step}: {STEP}", key="step"))
     parts.append(chart.pressable(_chip(TILE + 168, ZERO.lower(), "op"), action=ZERO, key="zero"))
     if added:
         parts += [chart.words(right + 10, (y(was) + y(held)) / 2 + 5, f"+ {short(added)}", "grad")]

@@ -95,7 +95,7 @@ def fusion(f=_chain, x=None):
             i = k - len(inputs)
             freed = k not in kept and i >= 0 and (last_use.get(k, count) + 1 < done or through > 0)
             array = _array(0, k, label, DRAWN if i < done else 0, freed)
-            parts += array if i < 0 else [chart.pressable(array, set=("step", i + 1), label=f"run {label}", key=f"operation {i}")]
+            parts += array if i < 0 else [chart.pressable(array, set=("step", i + 1), key=f"operation {i}")]
             if i < 0 or k in kept:
                 name, *cells = _array(LEFT, k, label if i < 0 else "result", DRAWN if i < 0 else through)
                 parts += [name, *(cells if i < 0 else _blocks(cells, count))]

@@ -80,7 +80,7 @@ def version_counter(f=torch.square, values=(0.0, 1.0)):
     names, first, _, _ = run(())
     symbols = {node.name: node.symbol or node.op or "" for node in graph(names["y"]).nodes}
     start = {n: t.tolist() for n, t in first.items()}
-    size = (SECOND + 280, 336)
+    size = (SECOND + 280, 352)
     return StateMachine(
         "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], size, breaks=[SECOND - 8]
     )
@@ -137,13 +137,14 @@ def _memory(tensors, before, rebound):
         yield chart.words(14, top, n, "head")
         yield chart.words(26 + chart.HEAD * len(n), top, version + (", memory of " + ("old a" if rebound else "a") if n == "v" else ""),
                          "" if t._version else "note")  # fmt: skip
-        begun, cells = before["a" if n in ("a", "old a") else n], ""
+        begun, cells, texts = before["a" if n in ("a", "old a") else n], "", []
         for i, value in enumerate(t.tolist()[:4]):
             kind = "leaf" if n == "x" else "op"
             kind = "custom" if value != begun[i] or (n == "a" and rebound) else kind
             cells += chart.rectangle(14 + 68 * i, top + 10, 64, 32, kind)
-            cells += chart.words(46 + 68 * i, top + 31, narrow(value, 6), "", "middle")
-        yield chart.pressable(cells, action=PRESSED[n], label=f"{n}: {PRESSED[n]}", key=n) if n in PRESSED else cells
+            texts.append(narrow(value, 6))
+            cells += chart.words(46 + 68 * i, top + 31, texts[-1], "", "middle") + " "
+        yield chart.pressable(cells, action=PRESSED[n], label=f"{' '.join(texts)}: {PRESSED[n]}", key=n) if n in PRESSED else cells
         if n == "v":
             yield chart.rectangle(14, top + 68, 22, 16, "custom") + chart.words(44, top + 81, "written since it was made", "note")
             yield f'<path d="M14 {top + 26}H6V{top - 52}H14" class="al-l al-l-b"/>'

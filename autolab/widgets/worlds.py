@@ -69,7 +69,11 @@ def compare(f, g, /, **inputs):
             texts = ["nothing" if one is None else one.said for one in pair] if m <= step else ["not yet", "not yet"]
             verdict = "" if m > step else "first difference" if m == parted else "same" if alike[m - 1] else "differs"
             rows.append([str(m), *texts, verdict])
-            picture.append(chart.pressable(_row(m, pair, verdict, step, forward), set=("step", m), label=f"moment {m}", key=f"moment {m}"))
+            picture.append(
+                chart.pressable(
+                    _row(m, pair, verdict, step, forward), set=("step", m), label=f"moment {m}" if m > step else "", key=f"moment {m}"
+                )
+            )
             if m == step:
                 picture.append(f'<rect x="2" y="{_top(m, forward) - 3.5}" width="{WIDTH - 4}" height="{TALL + 7}" rx="7" class="al-l"/>')
         said = f"Ready. {last} moments: values forward, then the backward pass."

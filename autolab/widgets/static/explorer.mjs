@@ -41,7 +41,7 @@ function explorer(model, el) {
   });
 
   const root = h("div", { class: "al-root al-explorer", role: "group", "aria-label": model.get("title") },
-    h("div", { class: "al-bar" }, reset, undo, ...controls.map((c) => c.el)), status, main, table.el);
+    h("div", { class: "al-bar" }, reset, undo), h("div", { class: "al-bar" }, ...controls.map((c) => c.el)), status, main, table.el);
   // Keys that belong to a slider stay with it.
   root.addEventListener("keydown", (event) => { if (event.target.matches("input")) keepKeys(event); });
 

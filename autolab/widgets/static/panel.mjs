@@ -22,7 +22,7 @@ function panel(model, el) {
   const depths = []; // of each part: how far down it has something in each tile
   place.append(...tiles);
   const table = tableTwin("Table of what is shown", model.get("columns"), (body) => body.replaceChildren(...(shown?.rows || []).map((r) => row(r))));
-  let shown = null, dragging = false, measured = 0, way = 0; // way: 1 after a step on, -1 after one back
+  let shown = null, dragging = false, measured = 0, roomy = 0, way = 0; // way: 1 after a step on, -1 after one back
 
   const go = (at, forget) => {
     if (keyOf(at) === keyOf(model.get("at"))) return;
@@ -166,10 +166,13 @@ function panel(model, el) {
     }
     measured = parts.length;
     ruler.remove();
+    const talls = tiles.map((svg, i) => Math.min(height, Math.ceil(Math.max(...depths.map((deep) => deep[i])) + MARGIN)));
     tiles.forEach((svg, i) => {
-      const tall = Math.min(height, Math.ceil(Math.max(...depths.map((deep) => deep[i])) + MARGIN));
-      svg.setAttribute("viewBox", `${edges[i]} 0 ${edges[i + 1] - edges[i]} ${tall}`);
-      svg.setAttribute("height", tall);
+      const wide = edges[i + 1] - edges[i];
+      svg.setAttribute("viewBox", `${edges[i]} 0 ${wide} ${talls[i]}`);
+      svg.setAttribute("height", talls[i]);
+      // it grows until it is as tall as most of the window
+      svg.style.maxWidth = `min(${LARGEST * wide}px, max(${wide}px, ${(80 * wide) / Math.max(...talls)}vh))`;
     });
   }
 
@@ -255,7 +258,12 @@ function panel(model, el) {
   }
 
   el.replaceChildren(root);
-  const laidOut = new ResizeObserver(() => shown && stack());
+  const laidOut = new ResizeObserver(() => {
+    if (!shown || roomy === place.clientWidth) return;
+    roomy = place.clientWidth;
+    stack();
+    reveal(shown);
+  });
   laidOut.observe(place);
   const stop = [
     () => laidOut.disconnect(),
