@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.public import declare, example_of, public
 
 NONE: dict[str, Any] = {}
+to_complex = rows.to_complex  # the row of `to` for a complex dtype
 
 
 def _itself(name: str, doc: str) -> Any:
@@ -191,6 +193,18 @@ def isreal(input: Tensor) -> Tensor:
     tensor([ True, False])
     """
     return new_tensor(np.isreal(require_tensor(input, "isreal").payload))
+
+
+def must_hold_complex(t: Tensor, value: Any) -> None:
+    """Raise RuntimeError for a tensor of real numbers, unless the value is one."""
+    if t.payload.dtype not in dtypes.COMPLEX and value.imag != 0:
+        raise RuntimeError(f"value cannot be converted to type {dtypes.c_name(t.dtype)} without overflow: {value} is complex")
+
+
+def without_imaginary_part(t: Tensor) -> Any:
+    """What becomes of complex numbers in a real dtype, with PyTorch's warning."""
+    warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+    return apply(rows.real, (t,), NONE)
 
 
 def write(part: Any, value: Any) -> None:

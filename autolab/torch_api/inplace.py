@@ -15,6 +15,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise, shape
+from autolab.torch_api.complex_numbers import must_hold_complex
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.index import check_key, expand_key, getitem, put_each, split_key
 from autolab.torch_api.node_names import rename_node
@@ -139,7 +140,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     if isinstance(value, complex):
-        pointwise.must_hold_complex(self, value)
+        must_hold_complex(self, value)
     return overwrite(self, elementwise.fill(self, value))
 
 
@@ -164,7 +165,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
                 f"can't assign a {type(value).__name__} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...)."
             )
         if isinstance(value, complex):
-            pointwise.must_hold_complex(self, value)
+            must_hold_complex(self, value)
         value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
     items = expand_key(self, key if type(key) is tuple else (key,))
     if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import arithmetic, calculus
-from autolab.rules import complex_numbers as complex_rows
 from autolab.rules import elementwise as rows
 from autolab.rules.input_checks import floats, floats_to_invert
+from autolab.torch_api.complex_numbers import must_hold_complex, to_complex, without_imaginary_part
 from autolab.torch_api.device import require_cpu
 from autolab.torch_api.dims import require_floats, require_tensor, to_floats, whole
 from autolab.torch_api.layout import CHANNELS_LAST
@@ -358,12 +357,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return apply(rows.masked_fill, (input, mask, value), NONE)
 
 
-def must_hold_complex(t: Tensor, value: complex) -> None:
-    """Raise RuntimeError for a tensor of real numbers, unless the value is one."""
-    if t.payload.dtype not in dtypes.COMPLEX and value.imag != 0:
-        raise RuntimeError(f"value cannot be converted to type {dtypes.c_name(t.dtype)} without overflow: {value} is complex")
-
-
 def _fitting(value: Any, d: dtypes.dtype) -> Any:
     """A Python number for a tensor of integers or bools. Raises RuntimeError if the dtype cannot hold it."""
     if d is dtypes.bool_:
@@ -416,16 +409,11 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
             device = a
     if device is not None:
         require_cpu(device)
-    if dtype is None or dtypes.to_numpy(dtype) == self.payload.dtype:
+    if dtype is None or (wanted := dtypes.to_numpy(dtype)) == self.payload.dtype:
         return clone(self) if copy else self
-    wanted = dtypes.to_numpy(dtype)
-    row = rows.to
-    if wanted in dtypes.COMPLEX:
-        row = complex_rows.to_complex
-    elif self.payload.dtype in dtypes.COMPLEX:
-        if wanted != np.bool_:
-            warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
-            self = apply(complex_rows.real, (self,), NONE)
+    if self.payload.dtype in dtypes.COMPLEX and wanted not in dtypes.COMPLEX and wanted != np.bool_:
+        self = without_imaginary_part(self)
+    row = to_complex if wanted in dtypes.COMPLEX else rows.to
     return apply(row, (self,), {"dtype": wanted, "source": self.payload.dtype})
 
 

@@ -24,7 +24,7 @@ def in_real_numbers(func: Callable[..., Any], inputs: tuple[Any, ...]) -> tuple[
 
     def real_func(*args: Any) -> Any:
         found = func(*(view_as_complex(a) if t else a for a, t in zip(args, turned)))
-        if isinstance(found, tuple | list):
+        if isinstance(found, tuple | list) and any(map(is_complex, found)):
             return tuple(view_as_real(out) if is_complex(out) else out for out in found)
         return view_as_real(found) if is_complex(found) else found
 
