@@ -15,13 +15,12 @@ class dtype:
     torch.float32
     """
 
-    __slots__ = ("is_floating_point", "is_signed", "itemsize", "name", "numpy", "title")
-    is_complex = False
+    __slots__ = ("is_complex", "is_floating_point", "is_signed", "itemsize", "name", "numpy", "title")
 
     def __init__(self, name: str, title: str, numpy: Any, is_floating_point: bool) -> None:
         self.name = name
         self.title = title  # the name that PyTorch's error messages use
-        self.is_floating_point = is_floating_point
+        self.is_floating_point, self.is_complex = is_floating_point, name.startswith("complex")
         if numpy is None:  # NumPy has no bfloat16
             self.itemsize, self.is_signed = 2, True
             return
@@ -39,6 +38,22 @@ class dtype:
         """Lets NumPy take this object for a dtype: `np.zeros(3, t.dtype)`."""
         return self.numpy
 
+    def to_complex(self) -> Any:
+        """The complex dtype whose parts are of this one; complex64 for 16 bits, as there are no smaller ones.
+
+        >>> float64.to_complex()
+        torch.complex128
+        """
+        return of(complex_of(self.numpy))
+
+    def to_real(self) -> Any:
+        """The dtype of the real and the imaginary part.
+
+        >>> complex64.to_real()
+        torch.float32
+        """
+        return of(real_of(self.numpy))
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
@@ -55,6 +70,7 @@ def c_name(d: dtype) -> str:
     return {
         "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "uint8": "unsigned char",
         "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+        "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
     }.get(d.name, d.name)  # fmt: skip
 
 
@@ -62,6 +78,8 @@ float16 = dtype("float16", "Half", np.float16, True)
 bfloat16 = dtype("bfloat16", "BFloat16", None, True)
 float32 = dtype("float32", "Float", np.float32, True)
 float64 = dtype("float64", "Double", np.float64, True)
+complex64 = dtype("complex64", "ComplexFloat", np.complex64, False)
+complex128 = dtype("complex128", "ComplexDouble", np.complex128, False)
 uint8 = dtype("uint8", "Byte", np.uint8, False)
 int8 = dtype("int8", "Char", np.int8, False)
 int16 = dtype("int16", "Short", np.int16, False)
@@ -69,10 +87,13 @@ int32 = dtype("int32", "Int", np.int32, False)
 int64 = dtype("int64", "Long", np.int64, False)
 bool_ = dtype("bool", "Bool", np.bool_, False)
 
-ALL = (float16, bfloat16, float32, float64, uint8, int8, int16, int32, int64, bool_)
+ALL = (float16, bfloat16, float32, float64, complex64, complex128, uint8, int8, int16, int32, int64, bool_)
 OF_NUMPY = tuple(d for d in ALL if d is not bfloat16)
 FLOATING = {d.numpy for d in OF_NUMPY if d.is_floating_point}
+COMPLEX = {complex64.numpy, complex128.numpy}
+INEXACT = FLOATING | COMPLEX  # what can have a gradient
 NARROW = {float16.numpy}
+UNUSUAL = NARROW | COMPLEX  # what NumPy alone does not compute with as PyTorch does
 _BY_NUMPY = {d.numpy: d for d in OF_NUMPY}
 _BY_NAME = {d.name: d for d in ALL}
 
@@ -96,8 +117,8 @@ def load_bfloat16() -> np.dtype[Any]:
 
     d: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     bfloat16.numpy = d
-    FLOATING.add(d)
-    NARROW.add(d)
+    for dtypes_of_this_kind in (FLOATING, INEXACT, NARROW, UNUSUAL):
+        dtypes_of_this_kind.add(d)
     _BY_NUMPY[d] = bfloat16
     return d
 
@@ -151,19 +172,37 @@ default = _Default()
 
 # -- promotion -------------------------------------------------------------------------------
 # PyTorch sorts operands into three ranks: tensors with dimensions, 0-d tensors, Python numbers.
-# A lower rank changes the result's dtype only if it is of a higher category (bool < integer < floating).
+# A lower rank changes the result's dtype only if it is of a higher category (bool < integer < floating < complex).
 
-_PYTHON_NUMBERS = (bool, int, float)
+NUMBERS = (int, float, complex)  # Python's; bool is an int
 _INT64, _BOOL, _UINT8 = int64.numpy, bool_.numpy, uint8.numpy
 
 
 def category(d: np.dtype[Any]) -> int:
-    """0 for bool, 1 for integers, 2 for floating point.
+    """0 for bool, 1 for integers, 2 for floating point, 3 for complex.
 
     >>> category(np.dtype("int8"))
     1
     """
-    return 2 if d in FLOATING else 0 if d == _BOOL else 1
+    return 2 if d in FLOATING else 3 if d in COMPLEX else 0 if d == _BOOL else 1
+
+
+def complex_of(d: np.dtype[Any]) -> np.dtype[Any]:
+    """The complex dtype for a real or complex one.
+
+    >>> complex_of(np.dtype("float32"))
+    dtype('complex64')
+    """
+    return complex128.numpy if d in (float64.numpy, complex128.numpy) else complex64.numpy
+
+
+def real_of(d: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the parts of a complex number; of another dtype itself.
+
+    >>> real_of(np.dtype("complex128"))
+    dtype('float64')
+    """
+    return d if d not in COMPLEX else float32.numpy if d == complex64.numpy else float64.numpy
 
 
 def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
@@ -174,6 +213,8 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """
     if a == b:
         return a
+    if a in COMPLEX or b in COMPLEX:
+        return complex128.numpy if complex128.numpy in (complex_of(a), complex_of(b)) else complex64.numpy
     a_floats, b_floats = a in FLOATING, b in FLOATING
     if a_floats and b_floats:
         return float32.numpy if a.itemsize == b.itemsize else max(a, b, key=lambda d: d.itemsize)
@@ -192,15 +233,16 @@ def result_type(operands: list[Any]) -> np.dtype[Any]:
     for a in operands:
         if isinstance(a, np.ndarray | np.generic) or hasattr(a, "dtype"):
             rank, d = (2 if a.ndim else 1), np.dtype(a.dtype)
-        elif isinstance(a, _PYTHON_NUMBERS):
-            rank, d = 0, _BOOL if isinstance(a, bool) else _INT64 if isinstance(a, int) else default.floating
+        elif isinstance(a, NUMBERS):
+            d = default.floating if isinstance(a, float) else _BOOL if isinstance(a, bool) else _INT64
+            rank, d = 0, complex_of(default.floating) if isinstance(a, complex) else d
         else:
             raise TypeError(f"expected a Tensor or a number, but got {type(a).__name__}")
         ranks[rank] = d if ranks[rank] is None else promote_types(ranks[rank], d)  # type: ignore[arg-type]
-    result = None
+    result: Any = None
     for d in reversed(ranks):
         if d is not None and (result is None or category(d) > category(result)):
-            result = d
+            result = complex_of(result) if d in COMPLEX and result in FLOATING else d  # as precise as what is of the higher rank
     assert result is not None
     return result  # type: ignore[no-any-return]
 
@@ -246,16 +288,16 @@ def promote(operands: list[Any], integers_to_float: bool) -> list[Any]:
     [dtype('float32'), dtype('float32')]
     """
     first = getattr(operands[0], "dtype", None)
-    if first in FLOATING and all(type(a) is np.ndarray and a.dtype == first for a in operands):
+    if first in INEXACT and all(type(a) is np.ndarray and a.dtype == first for a in operands):
         return operands
     d = result_type(operands)
-    if integers_to_float and d not in FLOATING:
+    if integers_to_float and d not in INEXACT:
         d = default.floating
-    floating = d in FLOATING
+    weak: Any = complex if d in COMPLEX else float if d in FLOATING else None
     out = []
     for a in operands:
-        if isinstance(a, _PYTHON_NUMBERS) and not isinstance(a, np.generic) and floating and len(operands) > 1:
-            out.append(float(a))  # weak: takes the dtype of the array it meets
+        if weak is not None and isinstance(a, NUMBERS) and not isinstance(a, np.generic) and len(operands) > 1:
+            out.append(weak(a))  # takes the dtype of the array it meets
         else:
             out.append(cast(a, d))
     return out

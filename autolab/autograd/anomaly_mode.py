@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autolab.autograd.running import running
-from autolab.dtypes import FLOATING
+from autolab.dtypes import INEXACT
 from autolab.engine.modes import modes
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Anomaly:
                 gradients = node.vjp(g, create_graph)
             for i, gi in enumerate(gradients if modes.check_nan else ()):
                 raw = gi.all_numbers() if hasattr(gi, "all_numbers") else gi
-                if raw is not None and raw.dtype in FLOATING and np.isnan(raw).any():
+                if raw is not None and raw.dtype in INEXACT and np.isnan(raw).any():
                     raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
         except Exception:
             explain(node)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd.graph import GradientEdge
-from autolab.dtypes import FLOATING, of
+from autolab.dtypes import COMPLEX, INEXACT, of
 from autolab.engine.backward import run
 from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
@@ -71,6 +71,11 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
                 raise RuntimeError(
                     f"grad can be implicitly created only for scalar outputs; {said}, or pass the weights: `y.backward(gradient=...)`."
                 )
+            if like.dtype in COMPLEX:
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {of(like.dtype)}. A loss is a real number: take "
+                    "z.real or z.abs() of it, or pass the weight: `z.backward(gradient=...)`."
+                )
             one = like.dtype.type(1) if not like.shape else np.ones(like.shape, like.dtype)
             found.append(new_tensor(one) if create_graph else one)
             if modes.tracer is not None:
@@ -80,7 +85,12 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {Size(like.shape)}."
             )
-        if like is not None and g.payload.dtype != like.dtype and like.dtype in FLOATING:
+        if like is not None and (g.payload.dtype in COMPLEX) != (like.dtype in COMPLEX):
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {of(like.dtype)}."
+            )
+        if like is not None and g.payload.dtype != like.dtype and like.dtype in INEXACT:
             g = g.to(of(like.dtype))
         found.append(g if create_graph or g.level else g.payload)
     return found

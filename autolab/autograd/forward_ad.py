@@ -19,7 +19,7 @@ import numpy as np
 
 from autolab.autograd import function_in_jvp  # noqa: F401 - what forward mode does with a custom Function
 from autolab.autograd.context import FunctionNode
-from autolab.dtypes import FLOATING
+from autolab.dtypes import INEXACT
 from autolab.engine.apply import top_transform
 from autolab.engine.inplace import layout_of
 from autolab.engine.modes import modes
@@ -304,7 +304,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(t, Tensor):
             raise TypeError(f"make_dual(): expected a Tensor for the {name}, but got {type(t).__name__}")
-        if t.payload.dtype not in FLOATING:
+        if t.payload.dtype not in INEXACT:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     for what, t in (("Making a dual Tensor based on a Tensor that already", tensor), ("Setting a forward grad that itself", tangent)):
         if isinstance(t, Dual) and open_level.owns(t) and t.tangent is not None:

@@ -21,7 +21,7 @@ from autolab.autograd.context import (
     parameters,
     signature,
 )
-from autolab.dtypes import FLOATING
+from autolab.dtypes import INEXACT
 from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, rebase
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, edge_of
@@ -305,7 +305,7 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
     if not getattr(node.ctx, "_materialize_non_diff_grads", True):
         node.outputs_like = [None if is_in(out, call.non_differentiable) else like for out, like in zip(outs, node.outputs_like)]
     for k, (out, result) in enumerate(zip(outs, results)):
-        if isinstance(result, Tensor) and result.payload.dtype in FLOATING and not is_in(out, call.non_differentiable):
+        if isinstance(result, Tensor) and result.payload.dtype in INEXACT and not is_in(out, call.non_differentiable):
             differentiable += 1
             edge: Edge = (node, k) if k else node
             if is_in(out, call.dirty):
@@ -339,7 +339,7 @@ def remembered(
             return CtxTensor("out" if len(outs) == 1 else f"output {k}", t, k)
     inputs = [a for a, edge in zip(args, edges) if edge is not None]
     lost = comes_from(t, call) or (t.view_info is not None and any(t.version is a.version for a in inputs))
-    return CtxTensor(f"saved_tensors[{i}]", t, edge_of(t), lost and t.payload.dtype in FLOATING and not is_in(t, outs))
+    return CtxTensor(f"saved_tensors[{i}]", t, edge_of(t), lost and t.payload.dtype in INEXACT and not is_in(t, outs))
 
 
 class InplaceFunction(Function):

@@ -11,7 +11,7 @@ import numpy as np
 
 from autolab.autograd.context import Call, CheckedTensor, CtxTensor, FunctionCtx, FunctionNode, output_tuple
 from autolab.autograd.function import Function, apply_at, is_in
-from autolab.dtypes import FLOATING
+from autolab.dtypes import INEXACT
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor
@@ -61,7 +61,7 @@ def apply_in_grad(level: Tape, function: type[Function], args: tuple[Any, ...]) 
     if modes.grad and any(ctx.needs_input_grad):
         node = node_class(function)(ctx, edges, results)
         for k, (out, result) in enumerate(zip(outs, results)):
-            if isinstance(out, Tensor) and out.payload.dtype in FLOATING and not is_in(out, call.non_differentiable):
+            if isinstance(out, Tensor) and out.payload.dtype in INEXACT and not is_in(out, call.non_differentiable):
                 result.edge = (node, k) if k else node
         call.saved = [
             CtxTensor("None", None, None) if t is None else CheckedTensor(f"saved_tensors[{i}]", t) for i, t in enumerate(call.to_save)

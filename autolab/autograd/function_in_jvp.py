@@ -6,7 +6,7 @@ from typing import Any
 
 from autolab.autograd.context import Call, FunctionCtx, UncheckedTensor, output_tuple
 from autolab.autograd.function import Function, apply_at, is_in, needs_setup_context
-from autolab.dtypes import FLOATING
+from autolab.dtypes import INEXACT
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.transforms.dual import ForwardMode, check_tangent
@@ -29,7 +29,7 @@ def apply_in_jvp(level: ForwardMode, function: type[Function], args: tuple[Any, 
         outs = output_tuple(outputs)
         new_tangents: tuple[Any, ...] = (None,) * len(outs)
         if has_tangents:
-            floating = [isinstance(v, Tensor) and v.payload.dtype in FLOATING for v in values]
+            floating = [isinstance(v, Tensor) and v.payload.dtype in INEXACT for v in values]
             if call.materialize:
                 tangents = [zeros(v) if t is None and on else t for t, v, on in zip(tangents, values, floating)]
             # One ctx serves both directions: in jvp it gives what was saved for forward.
@@ -106,13 +106,13 @@ def checked_tangent(function: type[Function], i: int, out: Tensor, tangent: Any,
         raise RuntimeError(
             f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. {function.__name__}.jvp must return Tensors."
         )
-    if fixed or out.payload.dtype not in FLOATING:
+    if fixed or out.payload.dtype not in INEXACT:
         raise RuntimeError(
             f"Function's jvp returned a gradient at position {i}, but the corresponding forward output is not a differentiable Tensor. "
             f"You should return None at that position instead, in {function.__name__}.jvp."
         )
     check_tangent(out, tangent)
-    if tangent.payload.dtype not in FLOATING:
+    if tangent.payload.dtype not in INEXACT:
         raise RuntimeError(
             f"Expected both tensor and its forward grad to be floating point or complex: {function.__name__}.jvp returned {tangent.dtype}."
         )

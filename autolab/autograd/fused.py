@@ -30,7 +30,7 @@ def cross_entropy_parts(node):
         if type(raw) is not np.ndarray:
             return
         out = log_softmax.compute(*upcast([raw]), axis=-1)
-        scores = {"out": (downcast(out, raw.dtype) if node.narrow else out, *version), "axis": (-1,)}
+        scores = {"out": (downcast(out, raw.dtype) if node.numbers == "narrow" else out, *version), "axis": (-1,)}
         values |= {"x_shape": (raw.shape,), "weight": (np.ones(raw.shape[-1], raw.dtype), *NEVER_WRITTEN)}
     settings = {"reduction": reduction, "ignore_index": -100, "axis": -1}
     values |= {name: (value,) for name, value in settings.items()}
@@ -47,7 +47,7 @@ def values_by_name(node):
 
 def part(node, row, edge, values, settings):
     """A node of another row below one that exists: its number lies between that one's and those of all that came before."""
-    below = object.__new__(row.node_class(1, row.node_name, node.narrow))
+    below = object.__new__(row.node_class(1, row.node_name, node.numbers))
     below.hooks, below.seq = None, node.seq - 0.5
     fill(below, row, (edge,), values if node.saved is not None else None, settings)
     return below
@@ -56,7 +56,7 @@ def part(node, row, edge, values, settings):
 def become(node, row, edges, values, settings):
     """Make a node one of another row. Hooks, metadata and its number stay."""
     mask = sum(1 << i for i, edge in enumerate(edges) if edge is not None)
-    node.__class__ = row.node_class(mask, row.node_name, node.narrow)
+    node.__class__ = row.node_class(mask, row.node_name, node.numbers)
     fill(node, row, edges, values if node.saved is not None else None, settings)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from autolab.compiler.lower import Lowering, Method, Value, has_values
 from autolab.compiler.trace import Backward, Check, Effect, Gradients, Operation, Ref, Tracer
-from autolab.engine.apply import half_dtype, promote_operands
+from autolab.dtypes import COMPLEX
+from autolab.engine.apply import promote_operands, unusual_dtype
 from autolab.engine.tensor import Tensor
 
 
@@ -131,7 +132,11 @@ class Builder:
             raise CannotCompile(f"{op.name} is called with an array that is not a tensor of the trace (an index, perhaps)")
         own = [(r.sample.shape, r.sample.dtype) if isinstance(r, Value) else None for r in raws]
         plain = [r.sample if isinstance(r, Value) else r for r in raws]
-        if half_dtype(op, plain) is not None:
+        if any(self.tracer.tensors[n].payload.dtype in COMPLEX for n in event.results) or any(
+            getattr(r, "dtype", None) in COMPLEX for r in plain
+        ):
+            raise CannotCompile("complex numbers are computed with in eager mode only")
+        if unusual_dtype(op, plain) is not None:
             raise CannotCompile("16-bit floats are computed with in eager mode only")
         if op.promote:
             raws = [self.promoted(r, to) for r, to in zip(raws, promote_operands(op, plain))]

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from autolab.dtypes import NARROW, downcast, promote, upcast
+from autolab.dtypes import COMPLEX, NUMBERS, UNUSUAL, downcast, promote, upcast
+from autolab.dtypes import of as dtype_of
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
 from autolab.engine.record import record
@@ -22,7 +23,7 @@ def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """Run one row. Returns a Tensor, or a tuple of them for a row with several outputs."""
     result = op.run(args[0], settings=settings) if len(args) == 1 else op.run(*args, settings=settings)
     if result is NotImplemented:  # what a shortcut answers as an operator, so that Python asks the other operand
-        strange = next(a for a in args if not isinstance(a, Tensor | int | float | np.generic | np.ndarray))
+        strange = next(a for a in args if not isinstance(a, (Tensor, *NUMBERS, np.generic, np.ndarray)))
         raise TypeError(f"{op.name}(): expected a Tensor or a number, but got {type(strange).__name__}")
     return result
 
@@ -53,9 +54,16 @@ def dispatch(op: Op, args: Any, settings: dict[str, Any]) -> Any:
         raw = promote_operands(op, raw)
     if op.view:
         raw[0] = args[0].writable_array()
-    narrow, several = half_dtype(op, raw), op.outputs != 1
+    several, unusual, narrow, numbers, compute = op.outputs != 1, unusual_dtype(op, raw), None, "", op.compute
+    if unusual is not None:
+        if unusual not in COMPLEX:
+            narrow, numbers = unusual, "narrow"
+        elif op.complex_row is not None:
+            return dispatch(op.complex_row, args, settings)
+        else:
+            numbers, compute = complex_rules(op, unusual), op.forward  # the kernels are for real numbers
     try:
-        outputs = op.compute(*(raw if narrow is None else upcast(raw)), **settings)
+        outputs = compute(*(raw if narrow is None else upcast(raw)), **settings)
     except ValueError as error:
         raise explained(op, error, raw) from None
     results = tuple([new_tensor(out if narrow is None else downcast(out, narrow)) for out in (outputs if several else (outputs,))])
@@ -67,7 +75,7 @@ def dispatch(op: Op, args: Any, settings: dict[str, Any]) -> Any:
             result.view_info, result.version = View.of(args[0], several), args[0].version
             recorded = recorded and result.view_info is not None  # a view of an inference tensor is one too
     if recorded:
-        record(op, args, raw, settings, results, narrow=narrow is not None)
+        record(op, args, raw, settings, results, numbers=numbers)
     return results if several else results[0]
 
 
@@ -87,13 +95,34 @@ def top_transform(args: Any) -> Any:
     return home
 
 
-def half_dtype(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
-    """float16 or bfloat16 if that is what the row computes in; None for wider floats, for integers, and for rows that only move entries."""
-    if op.view or (op.kind == "elementwise" and not op.promote):
+def complex_rules(op: Op, dtype: Any) -> str:
+    """What kind of node a row has for complex numbers. Raises NotImplementedError for a row that takes none."""
+    if op.moves_entries:
+        return ""
+    if op.complex is None:
+        words = op.refusal if not op.refusal.endswith("for") else f"{op.refusal} '{dtype_of(dtype).title}'."
+        raise NotImplementedError(f"{words} {op.name} is for real numbers: take z.real, z.imag or z.abs().")
+    return "complex" if op.complex == "holomorphic" else ""
+
+
+def row_for(op: Op, args: Any) -> Op:
+    """The row that runs in the place of one that has another for complex numbers."""
+    for a in args:
+        if getattr(getattr(a, "payload", a), "dtype", None) in COMPLEX or type(a) is complex:
+            return op.complex_row
+    return op
+
+
+def unusual_dtype(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
+    """The dtype of 16-bit floats or complex numbers if that is what the row computes in.
+
+    None for wider floats, for integers, and for rows that only move entries.
+    """
+    if op.moves_entries:
         return None
     for a in raw:
         dtype = getattr(a, "dtype", None)
-        if dtype in NARROW:
+        if dtype in UNUSUAL:
             return np.dtype(dtype)  # type: ignore[no-any-return]
     return None
 

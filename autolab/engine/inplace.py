@@ -62,9 +62,12 @@ class View:
         return cls(window.base, window.memory, window.made or made)
 
     def part(self, view: np.ndarray[Any, Any]) -> Part:
-        """Where in the base's memory an array lies."""
+        """Where in the base's memory an array lies. Where only one of them is complex, both are looked at as real numbers."""
+        base = self.base.writable_array()
+        if view.dtype != base.dtype:
+            view, base = as_pairs(view), as_pairs(base)
         offset = (address(view) - address(self.memory)) // view.itemsize if view.size else 0
-        return Part(view.shape, layout_of(view), offset, layout_of(self.base.writable_array()))
+        return Part(view.shape, layout_of(view), offset, layout_of(base))
 
     def refresh_history(self, t: Tensor) -> None:
         """If the base was written to since, look again: the view's history follows from the base's."""
@@ -74,8 +77,13 @@ class View:
         if self.made:
             self.refuse(t, "its base or another view of its base has been")
         self.seen = base.version[0]
-        again = new_tensor(t.writable_array())  # what as_strided(base) would give, and its node
-        record(TABLE["as_strided"], (base,), [base.payload], {"part": self.part(again.payload)}, (again,))
+        view, source, wanted = t.writable_array(), base.writable_array(), base
+        part, turned = self.part(view), view.dtype != source.dtype
+        if turned and source.dtype in dtypes.COMPLEX:
+            wanted = recorded("view_as_real", base, as_pairs(source))
+        again = recorded("as_strided", wanted, as_pairs(view) if turned else view, part=part)  # what as_strided(base) would give
+        if turned and view.dtype in dtypes.COMPLEX:
+            again = recorded("view_as_complex", again, view)
         change_history(t, again.edge)
 
     def refuse(self, t: Tensor, what: str = "is being") -> NoReturn:
@@ -89,6 +97,18 @@ class View:
         else:
             said = f"Output {t.edge[1]} of {function_of(t.edge[0])} is a view and {what} modified inplace."
         raise RuntimeError(f"{said} {REASONS[self.made]}")
+
+
+def as_pairs(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Complex numbers as pairs of real ones in the same memory; real numbers as they are."""
+    return TABLE["view_as_real"].forward(a) if a.dtype in dtypes.COMPLEX else a
+
+
+def recorded(row: str, x: Tensor, result: np.ndarray[Any, Any], **settings: Any) -> Tensor:
+    """What a row would give for x, where the numbers are known."""
+    t = new_tensor(result)
+    record(TABLE[row], (x,), [x.payload], settings, (t,))
+    return t
 
 
 def function_of(node: Node) -> str:
@@ -119,12 +139,14 @@ class CopySlices(Node):
     `node` takes the part's old value as its first input. If it does not, it is not part of this node but lies below it.
     """
 
-    __slots__ = ("freed", "node", "part")
+    __slots__ = ("freed", "node", "pairs", "part")
 
     sparing = True
 
-    def __init__(self, base: Tensor, part: Part, written: Edge | None, inside: bool) -> None:
-        self.part = part
+    def __init__(self, base: Tensor, part: Part, written: Edge | None, inside: bool, dtype: np.dtype[Any]) -> None:
+        """dtype: that of the view. Where only one of base and view is complex, the part counts real numbers."""
+        turned = dtype != base.payload.dtype
+        self.part, self.pairs = part, "" if not turned else "view" if dtype in dtypes.COMPLEX else "base"
         self.node = written[0] if inside and written is not None else None
         self.edges = (edge_of(base), *(self.node.edges[1:] if self.node is not None else (written,)))
         self.freed = False
@@ -139,7 +161,11 @@ class CopySlices(Node):
             return [None] * len(self.edges)
         if self.freed:
             raise RuntimeError(FREED)
+        if self.pairs == "base":
+            g = TABLE["view_as_real"](g)
         there = TABLE["as_strided"](g, part=self.part)
+        if self.pairs == "view":
+            there = TABLE["view_as_complex"](there)
         if type(there) is np.ndarray:
             there = there.copy()
         fire = self.node and (self.node.run if modes.anomaly is None else modes.anomaly.inside(self.node))
@@ -148,7 +174,10 @@ class CopySlices(Node):
             return [None, *others]
         if old is None:
             old = np.zeros(self.part.shape, g.dtype)
-        return [TABLE["as_strided_scatter"](g, old, part=self.part), *others]
+        elif self.pairs == "view":
+            old = TABLE["view_as_real"](old)
+        left = TABLE["as_strided_scatter"](g, old, part=self.part)
+        return [TABLE["view_as_complex"](left) if self.pairs == "base" else left, *others]
 
     def release(self) -> None:
         # Let go of the node, but leave it whole: a result that it saved for a second derivative leads back to it.
@@ -212,7 +241,8 @@ def rebase(target: Tensor, written: Edge | None, was: Edge | None) -> None:
     elif written is not None or view.base.edge is not None:
         inside = written is not None and written[0].outputs == 1 and written[0].edges[0] is was
         base = view.base
-        change_history(base, CopySlices(base, view.part(target.writable_array()), written, inside))
+        there = target.writable_array()
+        change_history(base, CopySlices(base, view.part(there), written, inside, there.dtype))
         view.refresh_history(target)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Union
 import numpy as np
 from numpy import ndarray
 
-from autolab.dtypes import downcast, upcast
+from autolab.dtypes import COMPLEX, downcast, upcast
 from autolab.dtypes import of as dtype_of
 from autolab.engine.hooks import Hooks, after, before, run_post_hooks, run_tensor_hooks
 from autolab.engine.modes import modes
@@ -161,7 +161,7 @@ class OpNode(Node):
 
     sparing = True
     plan: Plan  # of the class: there is one for each set of inputs that need a gradient
-    narrow = False  # whether the operands are 16-bit floats, which are computed with in float32
+    numbers = ""  # "narrow" for 16-bit floats, which are computed with in float32; "complex" where rules are complex derivatives
     saved: tuple[Any, ...] | None
     settings: dict[str, Any]
     # (shape, dtype) of each input that was broadcast or cast on the way in, None for one that was not; None when none was.
@@ -173,28 +173,34 @@ class OpNode(Node):
         if g is None:
             return out
         values = self.unpack(create_graph) if values is None else values
-        if self.narrow:
+        narrow = self.numbers == "narrow"
+        if narrow:
             several = isinstance(g, tuple)
             narrow_dtype = np.dtype((g[0] if several else g).dtype)
             g = tuple(upcast(g)) if several else upcast([g])[0]
             values = upcast(values)
+        elif self.numbers:
+            g = conjugates(g)
         try:
             for function, wanted in self.plan.shared:
                 values.append(function(*[values[k] for k in wanted]))
-            recorded = create_graph or isinstance(g[0] if type(g) is tuple else g, Tensor)  # on Tensors, for a second derivative
+            tensors = create_graph or isinstance(g[0] if type(g) is tuple else g, Tensor)  # for a second derivative
+            formulas = tensors or self.numbers == "complex"  # not the kernels
             for i, rule, wanted in self.plan.rules:
-                found = (rule.function if recorded else rule.compute)(g, *[values[k] for k in wanted])
+                found = (rule.function if formulas else rule.compute)(g, *[values[k] for k in wanted])
                 if i < 0:  # one rule for all inputs of a variadic row
                     out = list(found)
                 else:
                     out[i] = found
         except ValueError as error:  # an unpack hook may bring back a value of any shape
             raise broadcast_error(shapes_in(error)) or error from None
+        if self.numbers and not narrow:
+            out = conjugates(out)
         like = self.input_meta or [None] * len(out)
         out = [gi if gi is None or one is None else fit(gi, one) for gi, one in zip(out, like)]  # sums in float32, if narrow
-        if self.plan.one_dtype and not self.narrow:  # and of any dtype
+        if self.plan.one_dtype and not narrow:  # and of any dtype
             out = [gi if gi is None or one is not None or gi.dtype == g.dtype else gi.astype(g.dtype) for gi, one in zip(out, like)]
-        if self.narrow:
+        if narrow:
             out = [downcast(gi, narrow_dtype) if one is None else gi for gi, one in zip(out, like)]
         return out
 
@@ -242,10 +248,28 @@ class MultiOpNode(OpNode):
         return super().vjp(whole, create_graph, values)
 
 
+def conjugates(gs: Any) -> Any:
+    """The complex conjugates of gradients, around the rules of a node.
+
+    A rule multiplies g by the complex derivative of the operation, or in many dimensions by the transpose of its Jacobian: J^T g. The
+    gradient is J^H g, the direction in which a real loss grows fastest (PyTorch's convention), and that is conj(J^T conj(g)).
+    """
+    if isinstance(gs, list | tuple):
+        return type(gs)([g if g is None else np.conj(g) for g in gs])
+    return np.conj(gs)
+
+
 def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
     """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
     shape, dtype = like
     g = sum_to(g, shape)
+    return g if g.dtype == dtype else cast_gradient(g, dtype)
+
+
+def cast_gradient(g: Any, dtype: np.dtype[Any]) -> Any:
+    """A gradient in the dtype of its input: a real input that met a complex one moves the loss by the real part alone."""
+    if np.dtype(g.dtype) in COMPLEX and dtype not in COMPLEX:
+        g = TABLE["real"](g)
     return g if g.dtype == dtype else g.astype(dtype)
 
 

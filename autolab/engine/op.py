@@ -26,6 +26,11 @@ from autolab.formula import body
 ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
 
 
+# What a row does with complex numbers, `op.complex`. None: it refuses them. Its rules hold for them as they stand, as multiplication by a
+# complex derivative (`g * y`): the node turns that into PyTorch's gradient (`Node.vjp`). Or its rules say what PyTorch's gradient is, for
+# functions that have no complex derivative (`abs`, `conj`). Or it is another row, which then runs in its place.
+HOLOMORPHIC, ADJOINT = "holomorphic", "adjoint"
+
 NO_SETTINGS: dict[str, Any] = {}
 # What exists for speed, and writes functions out for a row. A hook that is not there, or gives None, leaves all to the general way, which
 # gives the same.
@@ -72,6 +77,7 @@ class Op:
         matrices: bool = False,
         products: bool = False,
         holds: bool = False,
+        complex: str | None = None,
         jvp: Callable[..., Any] | None = None,
         batch: Callable[..., Any] | None = None,
         check: Callable[..., None] | None = None,
@@ -92,15 +98,19 @@ class Op:
         self.promoted_inputs = [i for i, n in enumerate(self.inputs) if together is None or n in together]
         self.outputs, self.view, self.matrices, self.holds = outputs, view, matrices, holds
         self.products = products or matrices
+        self.moves_entries = view or (kind == ELEMENTWISE and not self.promote)  # or keeps some of them, whatever their dtype
         self.broadcasts = kind == ELEMENTWISE and len(self.inputs) > 1  # inputs may be broadcast, or cast
         self.jvp, self.batch, self.check = jvp, batch, check
+        self.complex: Any = complex
+        self.complex_row: Op | None = None
+        self.refusal = f'"{name}_cpu" not implemented for'  # how it refuses complex numbers
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
         self.parts: Callable[[OpNode], None] | None = None  # makes a node several, where PyTorch has several (autolab.autograd.fused)
         self.namer = node if callable(node) else None
         self.number = number or {}
         self.node_name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
-        self._classes: dict[tuple[int, str, bool], type[OpNode]] = {}
+        self._classes: dict[tuple[int, str, str], type[OpNode]] = {}
         for function in numpy if isinstance(numpy, tuple) else (numpy,):
             NUMPY_FUNCTIONS[function] = self.as_numpy
 
@@ -136,21 +146,24 @@ class Op:
             plan = self.plans[key] = Plan(self, mask)
         return plan
 
-    def node_class(self, mask: int, name: str, narrow: bool = False) -> type[OpNode]:
-        """The class of the nodes of this row under PyTorch's name for them, for one set of inputs that need a gradient."""
-        cls = self._classes.get((mask, name, narrow))
+    def node_class(self, mask: int, name: str, numbers: str = "") -> type[OpNode]:
+        """The class of the nodes of this row under PyTorch's name for them, for one set of inputs that need a gradient.
+
+        numbers: "narrow" or "complex" where the operands are so: such nodes take the general way.
+        """
+        cls = self._classes.get((mask, name, numbers))
         if cls is None:
             plan = self.plan(mask)
             base = OpNode if self.outputs == 1 else MultiOpNode
             members = {"__slots__": (), "__module__": __name__, "op": self, "plan": plan, "holds_values": plan.holds_values}
-            members |= {"narrow": narrow, "shown": self.shown(name), **(self.generated("attributes", plan) or {})}
-            if not narrow and (written := self.generated("run", plan)) is not None:
+            members |= {"numbers": numbers, "shown": self.shown(name), **(self.generated("attributes", plan) or {})}
+            if not numbers and self.complex != ADJOINT and (written := self.generated("run", plan)) is not None:
                 members["run"] = written
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node
             if not self.broadcasts:
                 members["input_meta"] = None
-            cls = self._classes[mask, name, narrow] = type(name, (base,), members)
+            cls = self._classes[mask, name, numbers] = type(name, (base,), members)
         return cls
 
     def shown(self, name: str) -> tuple[int, ...] | None:
@@ -219,7 +232,7 @@ class Plan:
         self.shared = [(op.shared[n][0], tuple(number[m] for m in op.shared[n][1])) for n in shared]
         self.rules = [(i, rule, tuple(number[n] for n in rule.needs)) for i, rule in active]
         # Whether gradients have the dtype of the one that came in; inputs that promotion changed are looked at one by one.
-        self.one_dtype = op.outputs == 1 and not op.variadic and "dtype" not in op.settings
+        self.one_dtype = op.outputs == 1 and not op.variadic and "dtype" not in op.settings and op.complex != ADJOINT
         self.holds_values = op.holds or any(isinstance(slot, Value | Out | Values) for slot in self.slots)
 
 

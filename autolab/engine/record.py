@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from autolab.dtypes import FLOATING
+from autolab.dtypes import INEXACT
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number
 from autolab.engine.tensor import Op, Tensor
 
 
 def record(
-    op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0, narrow: bool = False
+    op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0, numbers: str = ""
 ) -> None:
     """Give the results a node, if an input of this level needs a gradient that a rule can give."""
     edges: list[Any] = []
@@ -26,7 +26,7 @@ def record(
     if not mask:
         return
     name = op.node_name if op.namer is None else op.namer(*raw, **settings)
-    node: Any = object.__new__(op.node_class(mask, name, narrow))
+    node: Any = object.__new__(op.node_class(mask, name, numbers))
     node.edges = tuple(edges)
     node.hooks = None
     node.seq = next_number()
@@ -39,7 +39,7 @@ def record(
         node.outputs = len(results)
         node.outputs_like = tuple((r.payload.shape, r.payload.dtype) for r in results)
     for k, result in enumerate(results):
-        if result.payload.dtype in FLOATING:
+        if result.payload.dtype in INEXACT:
             result.edge = (node, k) if k else node
     if modes.watch is not None:
         modes.watch(node, results)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from autolab.dtypes import FLOATING, of
+from autolab.dtypes import FLOATING, INEXACT, of
 from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor, new_tensor
 
@@ -57,13 +57,20 @@ def save(tensor: Any, raw: Any, is_result: bool = False) -> Kept:
         return raw, NEVER, 0
     version = tensor.version
     own = tensor.payload if tensor.level == 0 else raw
-    if own is not raw and own.dtype in FLOATING and raw.dtype in FLOATING and own.dtype.itemsize < raw.dtype.itemsize:
+    if own is not raw and came_smaller(own.dtype, raw.dtype):
         raw = own  # an operand that was promoted is kept as it came: a second derivative arrives in its dtype
     kept = raw, version, version[0]
     if modes.saved_hooks and tensor.level == 0:
         as_it_is = raw is tensor.payload and not is_result
         return packed(kept, *modes.saved_hooks[-1], tensor if as_it_is else None)
     return kept
+
+
+def came_smaller(own: Any, raw: Any) -> bool:
+    """Whether an operand that can have a gradient came in a smaller dtype than it was computed with, or as a real number."""
+    if own in FLOATING:
+        return raw in INEXACT and (raw not in FLOATING or own.itemsize < raw.itemsize)
+    return own in INEXACT and own.itemsize < raw.itemsize
 
 
 def packed(kept: Kept, pack: Callable[[Any], Any], unpack: Callable[[Any], Any], tensor: Any = None) -> Kept:
@@ -115,7 +122,7 @@ def checked(node: Any, name: str, saved: Any, edge: Any = None) -> tuple[Any, li
 
 def with_history(raw: Any, edge: Any, version: list[int]) -> Any:
     """A saved value as a tensor with its history, for a rule that is itself to be recorded. Masks and indices stay as they are."""
-    if raw.dtype not in FLOATING:
+    if raw.dtype not in INEXACT:
         return raw
     t = new_tensor(raw)
     t.edge, t.version = edge, version

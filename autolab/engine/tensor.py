@@ -407,7 +407,7 @@ class Tensor(TensorMethods):
 
 def must_be_floating(t: Tensor, opening: str) -> None:
     """Raise, with these opening words, for a tensor that can have no gradient."""
-    if t.payload.dtype not in dtypes.FLOATING:
+    if t.payload.dtype not in dtypes.INEXACT:
         advice = "Make it floating point first: tensor(..., dtype=torch.float32) or t.float()."
         raise RuntimeError(f"{opening}; this one is {t.dtype}. {advice}")
 

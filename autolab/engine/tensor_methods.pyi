@@ -9,7 +9,7 @@ from typing import Any
 class TensorMethods:
     @property
     def H(self) -> Tensor:
-        """The transpose of a matrix (its conjugate, too, were there complex numbers). Raises RuntimeError for more than two dims."""
+        """The transpose of a matrix, complex numbers conjugated. Raises RuntimeError for more than two dims."""
     @property
     def T(self) -> Tensor:
         """The transpose of a matrix: the dims in reverse order. Warns for other tensors than matrices."""
@@ -22,6 +22,8 @@ class TensorMethods:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         ...
     def __bool__(self) -> _bool:
+        ...
+    def __complex__(self) -> Any:
         ...
     def __contains__(self, value: Any) -> _bool:
         ...
@@ -228,7 +230,7 @@ class TensorMethods:
     def addr_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addr`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def adjoint(self) -> Tensor:
-        """The last two dims swapped (and conjugated, were there complex numbers).
+        """The last two dims swapped, and complex numbers conjugated.
 
         Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for fewer than two dims.
         """
@@ -371,10 +373,14 @@ class TensorMethods:
         """This tensor in uint8; itself if it is."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Any = None) -> Tensor:
         """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles. Raises RuntimeError for sigma <= 0."""
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """This tensor in complex128; itself if it is."""
     def ceil(self, *, out: Any = None) -> Tensor:
         """The smallest integer not below. Entry by entry; result of the same shape."""
     def ceil_(self) -> Tensor:
         """`ceil`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """This tensor in complex64; itself if it is."""
     def char(self, memory_format: Any = None) -> Tensor:
         """This tensor in int8; itself if it is."""
     def cholesky(self, upper: _bool = False, *, out: Any = None) -> Tensor:
@@ -410,9 +416,9 @@ class TensorMethods:
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless a contiguous one is asked for."""
     def conj(self) -> Tensor:
-        """The input itself: all numbers here are real."""
+        """The complex conjugates, as a new tensor; of a real tensor itself."""
     def conj_physical(self) -> Tensor:
-        """The input itself: all numbers here are real."""
+        """The complex conjugates; of a real tensor itself."""
     def conj_physical_(self) -> Tensor:
         """`conj_physical`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
@@ -702,7 +708,9 @@ class TensorMethods:
         """`igammac`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     @property
     def imag(self) -> Tensor:
-        """Raises RuntimeError: all numbers here are real."""
+        """The imaginary parts, in the memory of the input. Raises RuntimeError for a real tensor, which has none."""
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
         """input with the slices of source added where a 1-d index says along dim.
 
@@ -751,7 +759,7 @@ class TensorMethods:
         Shapes: A and the result (..., n, n). Raises LinAlgError for a singular matrix.
         """
     def is_complex(self) -> _bool:
-        """False: all numbers here are real."""
+        """Whether the dtype is complex64 or complex128."""
     def is_conj(self) -> _bool:
         """False: nothing here is stored conjugated."""
     def is_contiguous(self, memory_format: Any = None) -> _bool:
@@ -800,7 +808,7 @@ class TensorMethods:
     def isposinf(self) -> Tensor:
         """Whether an entry is inf."""
     def isreal(self) -> Tensor:
-        """True everywhere: all numbers here are real."""
+        """Where the imaginary part is 0: everywhere in a real tensor."""
     def item(self) -> Any:
         """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more."""
     @property
@@ -912,7 +920,7 @@ class TensorMethods:
         """`linalg.lu_solve` with the arguments in their older order: X with A @ X = b."""
     @property
     def mH(self) -> Tensor:
-        """The last two dims swapped (and conjugated, were there complex numbers), as `mT`.
+        """The last two dims swapped, and complex numbers conjugated.
 
         Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for a vector.
         """
@@ -1128,7 +1136,9 @@ class TensorMethods:
         """All entries in one dim, one behind the other: a view if they lie so already, else a copy."""
     @property
     def real(self) -> Tensor:
-        ...
+        """The real parts, in the memory of the input: writing into them writes into it. Of a real tensor itself."""
+    @real.setter
+    def real(self, value: Any) -> None: ...
     def reciprocal(self, *, out: Any = None) -> Tensor:
         """1 / input. Entry by entry; result of the same shape."""
     def reciprocal_(self) -> Tensor:
@@ -1161,9 +1171,9 @@ class TensorMethods:
     def resize_as_(self, other: Tensor, *, memory_format: Any = None) -> Tensor:
         """Another size for the same memory, that of another tensor: `resize_(other.shape)`."""
     def resolve_conj(self) -> Tensor:
-        """The input itself: all numbers here are real."""
+        """The input itself: conjugates are computed at once, so there is none to resolve."""
     def resolve_neg(self) -> Tensor:
-        """The input itself: all numbers here are real."""
+        """The input itself: nothing here is stored negated."""
     @property
     def retains_grad(self) -> Tensor:
         ...
@@ -1406,7 +1416,7 @@ class TensorMethods:
     def var(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
         """Variance over all entries or along dim(s), divided by n - correction (default 1)."""
     def vdot(self, other: Tensor) -> Tensor:
-        """The sum of the products of two vectors (dot, where there are no complex numbers).
+        """The sum of the products of two vectors, the first one conjugated if it is complex.
 
         Shapes: (n,), (n,) -> ().
         """

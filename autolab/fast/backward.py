@@ -18,6 +18,7 @@ from autolab.engine.backward import next_pass, run_node, schedule, select
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Edge, Node
 from autolab.engine.node import edge_of as edge_of_tensor
+from autolab.engine.op import ADJOINT
 from autolab.engine.tensor import Tensor
 from autolab.fast.kernel import LARGE
 from autolab.fast.large import compile_in_place
@@ -160,7 +161,7 @@ def in_place_of(node: Any) -> Callable[..., Any] | None:
     """`compile_in_place` for the class of a node; None if its rules do not work entry by entry."""
     cls = type(node)
     if cls not in IN_PLACE:
-        entrywise = node.op is not None and not node.narrow and can_specialise(node.op)
+        entrywise = node.op is not None and not node.numbers and node.op.complex != ADJOINT and can_specialise(node.op)
         IN_PLACE[cls] = compile_in_place(node.op, node.plan) if entrywise else None
     return IN_PLACE[cls]
 

@@ -55,7 +55,8 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
     ]
     differentiable = [x for x in xs if x in op.rules]
     if differentiable:
-        lines += [f"    if array.dtype in FLOATING and ({' or '.join(f'edge_{x} is not None' for x in differentiable)}):"]
+        lines += ["    if array.dtype not in FLOATING:", "        if array.dtype in COMPLEX:", "            return None"]
+        lines += [f"    elif {' or '.join(f'edge_{x} is not None' for x in differentiable)}:"]
         if op.broadcasts:
             lines += ["        like = (array.shape, array.dtype)"]
             lines += [f"        alike, dtype = {' and '.join(f'shapes[{i}] == like' for i in range(len(xs)))}, None"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from autolab.engine.apply import complex_rules
 from autolab.engine.op import Op
+from autolab.engine.record import record
 from autolab.engine.tensor import Tensor
 from autolab.fast.codegen import NAMES, define, generated_method
 from autolab.fast.replay import compile_entrywise, compile_samplewise
@@ -40,7 +42,13 @@ def taped_source(op: Op) -> str:
     if differentiable:
         lines += [f"    if {' or '.join(f'edge_{x} is not None' for x in differentiable)}:"]
         lines += ["        bare = out.array if type(out) is Batched else None"]
-        lines += ["        if (out.payload if bare is None else bare).dtype not in FLOATING:", "            return t"]
+        arguments = f"op, ({', '.join(xs)},), [{raws}], settings, (t,), tape.number"
+        lines += ["        dtype = (out.payload if bare is None else bare).dtype", "        if dtype not in FLOATING:"]
+        lines += [
+            "            if dtype in COMPLEX:",
+            f"                record({arguments}, complex_rules(op, dtype))",
+            "            return t",
+        ]
         if op.broadcasts:
             equal = " and ".join(f"type(raw_{x}) is Batched and same_meta(raw_{x}.array, bare)" for x in xs)
             different = " or ".join(f"differs(raw_{x}, out.payload)" for x in xs)
@@ -94,4 +102,4 @@ def compile_taped(op: Op) -> Any:
     return define(op.name, taped_source(op), taped_classes(op) | {"op": op}, f"<{op.name}, taped>") if can_specialise(op) else None
 
 
-NAMES.update({"Taped": Taped, "differs": differs, "same_meta": same_meta})
+NAMES.update({"Taped": Taped, "complex_rules": complex_rules, "record": record, "differs": differs, "same_meta": same_meta})

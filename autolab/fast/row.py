@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.dtypes import FLOATING
+from autolab.dtypes import COMPLEX, FLOATING, INEXACT, NUMBERS
 from autolab.engine.apply import apply_general, explained, looks_into, not_a_tensor, top_transform
 from autolab.engine.inplace import View
 from autolab.engine.modes import Untracked, modes, slow_threads
@@ -27,7 +27,7 @@ from autolab.fast.kernel import KERNELS, load_kernels
 from autolab.fast.sums import fit
 
 MOST_INPUTS = 3
-OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
+OPERANDS = (Tensor, *NUMBERS, np.generic, np.ndarray)
 
 
 def usual_view(source: Tensor) -> View | None:
@@ -40,7 +40,8 @@ def usual_view(source: Tensor) -> View | None:
 
 NAMES.update(
     {
-        "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
+        "COMPLEX": COMPLEX, "FLOATING": FLOATING, "INEXACT": INEXACT,
+        "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
         "Tensor": Tensor, "View": View, "usual_view": usual_view, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "inf": np.inf, "general_run": OpNode.run, "apply_general": apply_general,
@@ -112,7 +113,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, checks_
     if not recorded:
         return "\n".join([*lines, "    return t"]) + "\n"
     if "dtype" in op.settings:
-        lines += ["    if out.dtype not in FLOATING:", "        return t"]
+        lines += ["    if out.dtype not in INEXACT:", "        return t"]
     differentiable = [x for x in xs if x in op.rules]
     for x in differentiable:
         lines += edge_lines(x, "" if only_tensors(op) else f"is_{x}")

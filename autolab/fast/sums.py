@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.node import F32, F64, sum_to
+from autolab.engine.node import F32, F64, cast_gradient, sum_to
 from autolab.engine.node import fit as plain_fit
 from autolab.engine.tensor import TABLE
 
@@ -30,5 +30,5 @@ def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
     shape, dtype = like
     if len(shape) == 1 and g.ndim == 2 and g.shape[1] == shape[0]:
         g = column_sums(g)
-        return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
+        return g if g.dtype is dtype or g.dtype == dtype else cast_gradient(g, dtype)
     return plain_fit(g, like)

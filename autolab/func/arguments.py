@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd.pytree import mapped
-from autolab.dtypes import FLOATING
+from autolab.dtypes import INEXACT
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.transforms.level import Level, TransformTensor
@@ -62,7 +62,7 @@ def differentiable(x: Any) -> Tensor:
     """Raise unless `x` is a tensor of floating point."""
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
-    if x.payload.dtype not in FLOATING:
+    if x.payload.dtype not in INEXACT:
         raise RuntimeError(
             "only Tensors of floating point and complex dtype can require gradients; an argument to be differentiated is "
             f"{x.dtype}. Convert it first: t.float()."

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd.pytree import flatten, unflatten
+from autolab.dtypes import COMPLEX
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.func.arguments import Argnums, on_top, only_tensors, selected, zeros_like
 from autolab.func.forward import jvp
@@ -21,6 +22,16 @@ def basis(x: Tensor) -> Tensor:
     """All tensors like x that are 1 in one entry and 0 elsewhere: (x.numel(), *x.shape)."""
     n = x.shape.numel()
     return new_tensor(np.eye(n, dtype=x.payload.dtype).reshape(n, *x.shape))
+
+
+def only_real(name: str, what: str, leaves: Any) -> None:
+    """Raise for complex tensors: of one the Jacobian would have to say four real numbers."""
+    for i, t in enumerate(leaves):
+        if isinstance(t, Tensor) and t.payload.dtype in COMPLEX:
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}. Take the Jacobian of the "
+                "function of pairs: view_as_real and view_as_complex."
+            )
 
 
 def jacrev(
@@ -43,9 +54,11 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         wanted, replaced = selected(argnums, args)
         xs, form = flatten(wanted)
+        only_real("jacrev", "inputs", xs)
         out, back, *aux = vjp(lambda new: func(*replaced(new, on_top), **on_top(kwargs)), wanted, has_aux=has_aux)
         outs, out_form = flatten(out)
         only_tensors("jacrev(f, ...)(*args)", outs)
+        only_real("jacrev", "outputs", outs)
         rows = []
         for k, one in enumerate(outs):
             rest = [zeros_like(o) for o in outs]
@@ -84,6 +97,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         wanted, replaced = selected(argnums, args)
         xs, form = flatten(wanted)
+        only_real("jacfwd", "inputs", xs)
         columns: list[Any] = []
         seen: list[Any] = []
         for k, x in enumerate(xs):
@@ -93,6 +107,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
                 out, moved, *aux = jvp(
                     lambda new: func(*replaced(new, on_top), **on_top(kwargs)), (wanted,), (unflatten(tangents, form),), has_aux=has_aux
                 )
+                only_real("jacfwd", "outputs", flatten(out)[0])
                 seen[:] = [flatten(out)[1], aux]
                 return flatten(moved)[0]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from autolab.autograd import function_in_grad  # noqa: F401 - what grad does with a custom Function
 from autolab.autograd.pytree import flatten, unflatten
-from autolab.dtypes import FLOATING
+from autolab.dtypes import COMPLEX, INEXACT
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, new_tensor
@@ -61,7 +61,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         settle(outs)
     values = [tape.take(o) for o in outs]
     for o in values:
-        if o.payload.dtype not in FLOATING:
+        if o.payload.dtype not in INEXACT:
             raise RuntimeError(f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}")
 
     def back(cotangents: Any, retain_graph: bool = True, create_graph: bool = True) -> Any:
@@ -121,6 +121,10 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                 raise RuntimeError(
                     f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} dims. Maybe you wanted to use the "
                     f"vjp or jacrev APIs instead? Its shape is {list(out.shape)}: reduce it (.sum())."
+                )
+            if out.payload.dtype in COMPLEX:
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {out.dtype}. Take .real or .abs()."
                 )
             settle([out])
         value = tape.take(out)

@@ -35,7 +35,7 @@ def floats(A: Any, name: str, low: bool = False) -> Tensor:
     """Raise PyTorch's errors for what is not a tensor, for integers, and for 16-bit floats unless `low` ones will do."""
     require_tensor(A, name, "A")
     A = under_autocast(name, A)
-    if A.payload.dtype not in dtypes.FLOATING:
+    if A.payload.dtype not in dtypes.INEXACT:
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.title}. Convert it first: A.float()."
         )

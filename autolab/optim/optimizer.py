@@ -50,6 +50,8 @@ class Optimizer:
     tensor([0.9000, 1.1000])
     """
 
+    takes_complex = False  # whether `update` is right for complex numbers
+
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
@@ -98,6 +100,11 @@ class Optimizer:
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+            if p.payload.dtype in dtypes.COMPLEX and not self.takes_complex and type(self).step is Optimizer.step:
+                raise TypeError(
+                    f"{type(self).__name__} does not step complex parameters; SGD does. Or let the parameters be pairs of real numbers, "
+                    "and compute with torch.view_as_complex(pairs)."
+                )
             if not (p.is_leaf or p.retains_grad):
                 raise ValueError(
                     "can't optimize a non-leaf Tensor: this one was computed, and would be computed anew from what made it. "

@@ -8,11 +8,15 @@ from autolab.engine.tensor import TABLE
 from autolab.rules import arithmetic, calculus, elementwise, index, linalg, nn, order, reduce, scatter, shape, strided, view_write
 
 # isort: split
+from autolab.rules import complex_numbers
+
+# isort: split
 from autolab.rules import numpy_dispatch  # last: it takes the rows that are there
 
 # Rows that are loaded with the functions that use them: activations, conv, ctc, padding, pool, resize (autolab.nn.functional), matrix and
 # the special functions.
 __all__ = [
-    "TABLE", "arithmetic", "calculus", "elementwise", "index", "linalg", "nn", "numpy_dispatch", "order", "reduce", "scatter", "shape",
+    "TABLE", "arithmetic", "calculus", "complex_numbers", "elementwise", "index", "linalg", "nn", "numpy_dispatch", "order", "reduce",
+    "scatter", "shape",
     "strided", "view_write",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ copysign = op(
     node=lambda x, y: f"CopysignBackward{1 if is_number(y) else 0}", number={"CopysignBackward1": "y"},
     x=lambda g, x, out: g * np.where(x == 0, 0, out / or_one(x)), y=lambda g: np.zeros_like(g),
 )  # fmt: skip
-sgn = op("sgn", lambda x: np.sign(x), E, x=lambda g: np.zeros_like(g))
+sgn = op("sgn", lambda x: np.sign(x), E, numpy=np.sign, x=lambda g: np.zeros_like(g))
 signbit = op("signbit", lambda x: np.signbit(x) if x.dtype.kind not in "ub" else np.zeros(x.shape, bool)[()], E)
 # The angle of a real number in the complex plane: 0, pi, or nan.
 angle = op(

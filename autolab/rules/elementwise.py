@@ -22,7 +22,7 @@ SQRT_HALF_PI = math.sqrt(0.5 / math.pi)
 
 def is_number(x):
     """Whether an operand is a Python number; np.float64, a 0-d result, is a float too, but no Python number."""
-    return type(x) in (int, float, bool)
+    return type(x) in (int, float, bool, complex)
 
 
 def or_one(x):
@@ -159,7 +159,7 @@ def normal_density(x):
 
 # At 0 the gradient of abs is sign(0) = 0.
 abs = op("abs", lambda x: np.abs(x), E, numpy=np.absolute, check=input_checks.bools("abs_cpu"), x=lambda g, x: g * np.sign(x))
-sign = op("sign", lambda x: np.sign(x), E, numpy=np.sign, x=lambda g: np.zeros_like(g))
+sign = op("sign", lambda x: np.sign(x), E, x=lambda g: np.zeros_like(g))
 # A tie gives each side half of the gradient; beside a nan both get all of it.
 maximum = op(
     "maximum", lambda x, y: np.maximum(x, y), E, numpy=np.maximum,

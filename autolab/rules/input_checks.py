@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autolab.dtypes import FLOATING, of, result_type
+from autolab.dtypes import FLOATING, INEXACT, of, result_type
 
 INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 
@@ -49,7 +49,7 @@ def integers(kernel):
     """For functions that are not whole at whole numbers."""
 
     def check(x):
-        if x.dtype not in FLOATING:
+        if x.dtype not in INEXACT:
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(x.dtype).title}'. Convert it first: t.float().")
 
     return check
@@ -67,7 +67,7 @@ def floats(kernel):
 
 
 def floats_to_invert(x):
-    if x.dtype in FLOATING:
+    if x.dtype in INEXACT:
         raise TypeError(
             f"~ (operator.invert) is only implemented on integer and Boolean-type tensors; this one is {of(x.dtype)!r}. "
             "Compare first: ~(t > 0)."
@@ -90,7 +90,7 @@ def whole(kernel):
 
     def check(*operands):
         common = result_type(list(operands))
-        if common not in FLOATING:
+        if common not in INEXACT:
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(common).title}'. Convert first: t.float().")
 
     return check
@@ -113,7 +113,7 @@ def bool_exponents(x, y):
 
 
 def whole_quotients(x, a, b):
-    if all(t.dtype not in FLOATING for t in (a, b) if hasattr(t, "dtype")):
+    if all(t.dtype not in INEXACT for t in (a, b) if hasattr(t, "dtype")):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
             "tensor1 and tensor2. Convert first: a.float()."

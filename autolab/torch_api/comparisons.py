@@ -108,7 +108,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         close = bitwise_or(close, bitwise_and(ne(a, a), ne(b, b)))
     if a.payload.dtype == np.bool_:
         return close
-    if a.payload.dtype not in dtypes.FLOATING:
+    if a.payload.dtype not in dtypes.INEXACT:
         a, b = a.to(dtypes.float64), b.to(dtypes.float64)
     apart = abs(a - b)
     return bitwise_or(close, bitwise_and(isfinite(apart), le(apart, abs(b * rtol) + atol)))

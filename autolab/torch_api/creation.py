@@ -39,7 +39,7 @@ def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tenso
         modes.tracer.created(t)
     if not requires_grad:
         return t
-    if array.dtype not in dtypes.FLOATING:
+    if array.dtype not in dtypes.INEXACT:
         raise RuntimeError(
             "Only Tensors of floating point and complex dtype can require gradients. "
             f"This one is {dtypes.of(array.dtype)}: write the numbers with a point (2. instead of 2), or pass dtype=torch.float32."
@@ -106,7 +106,7 @@ def _from_lists(data: Any, wanted: Any) -> Any:
         array, sample = np.asarray(data), np.asarray(sample)
     except OverflowError:
         raise ValueError(_OVERFLOW) from None
-    if array.dtype.kind in "OUSMmc":
+    if array.dtype.kind in "OUSMm":
         raise _not_numbers(data, sample)
     if array.dtype.kind == "u":
         raise ValueError(_OVERFLOW)
@@ -118,9 +118,13 @@ def _from_lists(data: Any, wanted: Any) -> Any:
                 f"{wanted} holds {limits.min} to {limits.max}."
             )
     if wanted is not None:
+        if array.dtype.kind == "c" and wanted not in dtypes.COMPLEX:
+            raise RuntimeError(f"value cannot be converted to type {dtypes.c_name(dtypes.of(wanted))} without overflow: it is complex.")
         return array
     if isinstance(sample, np.generic | np.ndarray | Tensor):
         return array.astype(_common_dtype(data), copy=False)
+    if array.dtype.kind == "c":
+        return array.astype(dtypes.complex_of(dtypes.default.floating))
     if array.dtype.kind == "f" or array.size == 0:
         return array.astype(dtypes.default.floating)
     return array if array.dtype.kind == "b" else array.astype(np.int64)
@@ -160,14 +164,12 @@ def _not_numbers(data: Any, sample: Any) -> Exception:
         d = stack.pop()
         if isinstance(d, list | tuple):
             stack.extend(reversed(d))
-        elif not isinstance(d, int | float | np.generic):
+        elif not isinstance(d, (*dtypes.NUMBERS, np.generic)):
             flat = [d]
             break
     name = type(flat[0]).__name__
     if isinstance(flat[0], str | bytes):
         return TypeError(f"new(): invalid data type '{name}'. A tensor holds numbers.")
-    if isinstance(flat[0], complex):
-        return TypeError("can't make a tensor of complex numbers: autolab has float16 to float64, integers and bool.")
     if isinstance(flat[0], int):
         return ValueError(_OVERFLOW)
     return RuntimeError(f"Could not infer dtype of {name}. A tensor holds numbers.")
@@ -181,7 +183,8 @@ def _entries(data: Any, dims: int, wanted: Any) -> Any:
         return data
     if wanted is not None and wanted.kind in "iu":
         return wanted.type(operator.index(data))
-    return data.payload.dtype.type(builtins.float(data) if data.payload.dtype in dtypes.FLOATING else int(data))
+    number = complex if data.payload.dtype in dtypes.COMPLEX else builtins.float if data.payload.dtype in dtypes.FLOATING else int
+    return data.payload.dtype.type(number(data))
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -285,7 +288,7 @@ def _number(value: Any, what: str) -> Any:
     """A Python number out of a number or a one-entry tensor. Raises TypeError otherwise."""
     if isinstance(value, Tensor):
         return value.item()
-    if not isinstance(value, int | float | np.generic):
+    if not isinstance(value, (*dtypes.NUMBERS, np.generic)):
         raise TypeError(f"{what} must be Number, not {type(value).__name__}")
     return value
 
@@ -312,6 +315,8 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: from {start} to {end} in steps of {step}")
     if dtype is None:
         dtype = np.int64 if builtins.all(isinstance(v, int | np.integer) for v in (start, end, step)) else _floating(None)
+    elif numpy_dtype(dtype, "arange") in dtypes.COMPLEX:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtypes.of(numpy_dtype(dtype, 'arange')).title}'. Add .to(...).")
     elif numpy_dtype(dtype, "arange") not in dtypes.FLOATING:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
@@ -358,7 +363,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
     for which, v in ends:
         if isinstance(v, Tensor) and v.ndim:
             raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {which} with {v.ndim} dimension(s).")
-    convert = float if made in dtypes.FLOATING else int
+    convert = complex if made in dtypes.COMPLEX else float if made in dtypes.FLOATING else int
     low, high = (convert(_number(v, f"{name}(): argument '{which}'")) for which, v in ends)
     k, gap = np.arange(steps), (high - low) / builtins.max(steps - 1, 1)
     return np.where(k < steps // 2, low + gap * k, high - gap * (steps - 1 - k) if steps > 1 else low).astype(made)

@@ -74,7 +74,7 @@ def sizes_of(args: tuple[Any, ...], function: str, argument: str = "size", named
 
 
 def _is_whole(n: Any) -> bool:
-    return hasattr(n, "__index__") and not (isinstance(n, Tensor) and n.payload.dtype in dtypes.FLOATING)
+    return hasattr(n, "__index__") and not (isinstance(n, Tensor) and n.payload.dtype in dtypes.INEXACT)
 
 
 def lengths_of(args: tuple[Any, ...], function: str, named: Any = None) -> tuple[int, ...]:
@@ -104,7 +104,14 @@ def require_tensor(t: Any, function: str, name: str = "input", position: int = 1
 def require_floats(t: Tensor, kernel: str) -> None:
     """Raise NotImplementedError in PyTorch's words if `t` holds integers or bools."""
     if t.payload.dtype not in dtypes.FLOATING:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.title}'. Convert it first: t.float().")
+        what = "It is for real numbers." if t.payload.dtype in dtypes.COMPLEX else "Convert it first: t.float()."
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.title}'. {what}")
+
+
+def refuse_complex(t: Tensor, kernel: str) -> None:
+    """Raise NotImplementedError in PyTorch's words for complex numbers, which have no order."""
+    if t.payload.dtype in dtypes.COMPLEX:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.title}'. It is for real numbers.")
 
 
 def evened_out(name: str, *tensors: Tensor) -> bool:
@@ -114,6 +121,6 @@ def evened_out(name: str, *tensors: Tensor) -> bool:
 
 def to_floats(t: Tensor) -> Tensor:
     """Integers and bools in the default floating dtype; floats as they are."""
-    if t.payload.dtype in dtypes.FLOATING:
+    if t.payload.dtype in dtypes.INEXACT:
         return t
     return t.to(dtypes.of(dtypes.default.floating))

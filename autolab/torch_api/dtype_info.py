@@ -23,6 +23,8 @@ class finfo:
 
     def __init__(self, type: Any = None) -> None:
         kind = _dtype(type, "finfo")
+        if kind.is_complex:
+            kind = kind.to_real()
         if not kind.is_floating_point:
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         from ml_dtypes import finfo as limits
@@ -48,7 +50,7 @@ class iinfo:
 
     def __init__(self, type: Any) -> None:
         kind = _dtype(type, "iinfo")
-        if kind.is_floating_point or kind is dtypes.bool_:
+        if kind.is_floating_point or kind.is_complex or kind is dtypes.bool_:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         found = np.iinfo(kind.numpy)
         self.dtype, self.bits, self.min, self.max = kind.name, kind.itemsize * 8, int(found.min), int(found.max)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab import dtypes
 from autolab.engine.inplace import address, check_may_write, keep_what_was, overwrite
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number
@@ -14,6 +15,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise, shape
+from autolab.torch_api.complex_numbers import must_hold_complex
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.index import check_key, expand_key, getitem, put_each, split_key
 from autolab.torch_api.node_names import rename_node
@@ -118,6 +120,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         common = shape.common_shape(self, src)
         if common != tuple(self.shape):
             raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
+    if src.payload.dtype in dtypes.COMPLEX and self.payload.dtype not in dtypes.COMPLEX:
+        src = pointwise.to(src, self.dtype)  # says that the imaginary part is lost
     return overwrite(self, elementwise.copy(self, src))
 
 
@@ -129,12 +133,14 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     tensor([7., 7.])
     """
     may_write(self)
-    if not isinstance(value, Tensor | int | float | np.generic):
+    if not isinstance(value, (Tensor, *dtypes.NUMBERS, np.generic)):
         raise TypeError(
             f"fill_() received an invalid combination of arguments - got ({type(value).__name__}), but expected a Tensor or a Number"
         )
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    if isinstance(value, complex):
+        must_hold_complex(self, value)
     return overwrite(self, elementwise.fill(self, value))
 
 
@@ -154,10 +160,12 @@ def zero_(self: Tensor) -> Tensor:
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """x[key] = value: through a view for integers and slices, entry by entry for index arrays."""
     if not isinstance(value, Tensor):
-        if not isinstance(value, int | float | np.generic):
+        if not isinstance(value, (*dtypes.NUMBERS, np.generic)):
             raise TypeError(
                 f"can't assign a {type(value).__name__} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...)."
             )
+        if isinstance(value, complex):
+            must_hold_complex(self, value)
         value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
     items = expand_key(self, key if type(key) is tuple else (key,))
     if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap
@@ -194,6 +202,6 @@ def augmented_assignment(name: str, function: Callable[..., Any]) -> Callable[..
     write = inplace_form(name, function)
 
     def operator(self: Tensor, other: Any) -> Any:
-        return write(self, other) if isinstance(other, Tensor | int | float | np.generic | np.ndarray) else NotImplemented
+        return write(self, other) if isinstance(other, (Tensor, *dtypes.NUMBERS, np.generic, np.ndarray)) else NotImplemented
 
     return operator

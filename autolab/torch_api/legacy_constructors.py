@@ -270,7 +270,7 @@ def data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, new: Tensor) -> None:
     if not isinstance(new, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
-    if self.wants_grad and new.payload.dtype not in dtypes.FLOATING:
+    if self.wants_grad and new.payload.dtype not in dtypes.INEXACT:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     self.payload = new.writable_array()
 

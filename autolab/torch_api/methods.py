@@ -36,7 +36,7 @@ from autolab.torch_api.numpy_names import copy_name_and_doc, with_numpy_names
 from autolab.torch_api.public import DECLARED, entitle
 
 NONE: dict[str, Any] = {}
-OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
+OPERAND = (Tensor, *dtypes.NUMBERS, np.generic, np.ndarray)
 
 
 def operator(name: str, row: Op, general: Callable[..., Any] | None = None) -> LazyMethod:
@@ -136,7 +136,7 @@ def item(self: Tensor) -> Any:
             "Reduce it first, for example with .sum() or .mean()."
         )
     value = self.payload.item()
-    return builtins.float(value) if self.payload.dtype in dtypes.FLOATING else value
+    return builtins.float(value) if self.payload.dtype in dtypes.FLOATING else value  # of bfloat16, too
 
 
 def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,14 +156,22 @@ def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
                 f"only one element tensors can be converted to Python scalars; this one has shape {list(self.shape)}. "
                 "Reduce it first, for example with .sum() or .mean(), or use .tolist()."
             )
-        return convert(item(self))
+        value = item(self)
+        if isinstance(value, complex) and convert is not complex:
+            if value.imag:
+                name = "double" if convert is builtins.float else "int64_t"
+                raise RuntimeError(
+                    f"value cannot be converted to type {name} without overflow: {value} is complex. Take z.real or z.abs()."
+                )
+            value = value.real
+        return convert(value)
 
     return number
 
 
 def _index(self: Tensor) -> int:
     tell_tracer(self)
-    if self.payload.size != 1 or self.payload.dtype in dtypes.FLOATING:
+    if self.payload.size != 1 or self.payload.dtype in dtypes.INEXACT:
         raise TypeError(
             f"only integer tensors of a single element can be converted to an index; this one is {self.dtype} of shape {list(self.shape)}"
         )
@@ -295,7 +303,8 @@ def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
 
 
 def _as_type(d: dtypes.dtype) -> tuple[str, Callable[..., Any]]:
-    doc = f"This tensor in {d.name}; itself if it is.\n\n>>> torch.tensor([0, 1]).{d.title.lower()}().dtype\n{d!r}\n"
+    name = {"ComplexFloat": "cfloat", "ComplexDouble": "cdouble"}.get(d.title, d.title.lower())
+    doc = f"This tensor in {d.name}; itself if it is.\n\n>>> torch.tensor([0, 1]).{name}().dtype\n{d!r}\n"
     return doc, lambda self, memory_format=None: pointwise.to(self, d)
 
 
@@ -357,12 +366,10 @@ tensor([2., 3.])
     ),
     "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
     "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
-    "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8), "bool": _as_type(dtypes.bool_),
+    "cfloat": _as_type(dtypes.complex64), "cdouble": _as_type(dtypes.complex128), "short": _as_type(dtypes.int16),
+    "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8), "bool": _as_type(dtypes.bool_),
     "T": property(transposes.T), "mT": property(transposes.mT), "H": property(transposes.H), "mH": property(transposes.mH),
-    "imag": property(complex_numbers.imag),
-    "real": property(
-        lambda self: self, doc="This tensor: all numbers here are real.\n\n>>> torch.tensor([1.0]).real\ntensor([1.])\n"
-    ),
+    "real": property(complex_numbers.real, complex_numbers.set_real), "imag": property(complex_numbers.imag, complex_numbers.set_imag),
     "device": property(
         lambda self: creation.CPU, doc="The place where it is: the CPU.\n\n>>> torch.ones(2).device\ndevice(type='cpu')\n"
     ),
@@ -375,7 +382,8 @@ tensor([2., 3.])
     "is_cuda": False, "is_sparse": False, "names": None,
     "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
     "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
-    "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
+    "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int),
+    "__complex__": _number(complex), "__index__": _index,
     "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
 }  # fmt: skip
 

@@ -15,6 +15,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import arithmetic, calculus
 from autolab.rules import elementwise as rows
 from autolab.rules.input_checks import floats, floats_to_invert
+from autolab.torch_api.complex_numbers import must_hold_complex, to_complex, without_imaginary_part
 from autolab.torch_api.device import require_cpu
 from autolab.torch_api.dims import require_floats, require_tensor, to_floats, whole
 from autolab.torch_api.layout import CHANNELS_LAST
@@ -40,7 +41,7 @@ def unary(row: Op, doc: str, example: str, *, inplace: bool = True, **forms: Any
     return declare(function, row.name, doc, method=True, inplace=inplace, **forms)
 
 
-NUMBERS = (int, builtins.float, np.generic, np.ndarray)
+NUMBERS = (*dtypes.NUMBERS, np.generic, np.ndarray)
 
 
 def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None:
@@ -246,14 +247,14 @@ def pow(input: Any, exponent: Any) -> Tensor:
     >>> pow(tensor([1., 2., 3.]), 2)
     tensor([1., 4., 9.])
     """
-    if isinstance(exponent, Tensor | np.ndarray):
+    if isinstance(exponent, Tensor | np.ndarray) or (isinstance(exponent, complex) and not isinstance(exponent, builtins.float)):
         return apply(rows.pow, (input, exponent), NONE)
     operands("pow", input, exponent)
     if isinstance(exponent, builtins.float):
         input = to_floats(input)
     elif input.payload.dtype == np.bool_:
         input = to(input, dtypes.int64)
-    if isinstance(exponent, int) and exponent < 0 and input.payload.dtype not in dtypes.FLOATING:
+    if isinstance(exponent, int) and exponent < 0 and input.payload.dtype not in dtypes.INEXACT:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return apply(rows.pow_scalar, (input,), {"exponent": exponent})
 
@@ -317,7 +318,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             )
         return tuple(new_tensor(dtypes.as_places(i)) for i in np.nonzero(np.atleast_1d(condition.payload)))
     for value in (input, other):
-        if not isinstance(value, Tensor | int | builtins.float | np.generic):
+        if not isinstance(value, (Tensor, *dtypes.NUMBERS, np.generic)):
             names = ", ".join(type(v).__name__ for v in (condition, input, other))
             raise TypeError(
                 f"where() received an invalid combination of arguments - got ({names}), but expected (Tensor condition, "
@@ -339,8 +340,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """
     require_tensor(mask, "masked_fill", "mask", 2)
     if isinstance(value, complex):
-        raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow: {value} is complex")
-    if not isinstance(value, Tensor | int | builtins.float | np.generic):
+        must_hold_complex(input, value)
+    if not isinstance(value, (Tensor, *dtypes.NUMBERS, np.generic)):
         raise TypeError(
             f"masked_fill() received an invalid combination of arguments - got (Tensor, {type(value).__name__}), but expected "
             "(Tensor mask, Tensor or Number value)"
@@ -351,7 +352,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         if value.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
         value = to(value, input.dtype)
-    elif input.payload.dtype not in dtypes.FLOATING:
+    elif input.payload.dtype not in dtypes.INEXACT:
         value = _fitting(value, input.dtype)
     return apply(rows.masked_fill, (input, mask, value), NONE)
 
@@ -408,9 +409,12 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
             device = a
     if device is not None:
         require_cpu(device)
-    if dtype is None or dtypes.to_numpy(dtype) == self.payload.dtype:
+    if dtype is None or (wanted := dtypes.to_numpy(dtype)) == self.payload.dtype:
         return clone(self) if copy else self
-    return apply(rows.to, (self,), {"dtype": dtypes.to_numpy(dtype), "source": self.payload.dtype})
+    if self.payload.dtype in dtypes.COMPLEX and wanted not in dtypes.COMPLEX and wanted != np.bool_:
+        self = without_imaginary_part(self)
+    row = to_complex if wanted in dtypes.COMPLEX else rows.to
+    return apply(row, (self,), {"dtype": wanted, "source": self.payload.dtype})
 
 
 @method
@@ -556,7 +560,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
         if isinstance(t, Tensor) and t.payload.dtype != input.payload.dtype:
             expected, found = (C_NAMES.get(d.name, d.name) for d in (input.dtype, t.dtype))
             raise RuntimeError(f"expected dtype {expected} for `{name}` but got dtype {found}")
-    if input.payload.dtype not in dtypes.FLOATING:
+    if input.payload.dtype not in dtypes.INEXACT:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.title}'. Convert it first: t.float().")
     return apply(arithmetic.lerp, (input, end, weight), NONE)
 

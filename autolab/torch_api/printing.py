@@ -53,7 +53,12 @@ class Formatter:
     def __init__(self, values: Any) -> None:
         self.floating = values.dtype in dtypes.FLOATING
         self.whole, self.scientific, self.width = True, False, 1
+        self.parts: tuple[Formatter, Formatter] | None = None
         values = values.reshape(-1)
+        if values.dtype in dtypes.COMPLEX:
+            self.parts = Formatter(values.real), Formatter(values.imag)
+            self.width = self.parts[0].width + self.parts[1].width + 1
+            return
         if self.floating:
             values = values.astype(np.float64)
             values = values[np.isfinite(values) & (values != 0)]
@@ -76,6 +81,9 @@ class Formatter:
         return f"{v:.{Options.precision}f}"
 
     def __call__(self, v: Any) -> str:
+        if self.parts is not None:  # the real parts in a column, the imaginary ones behind them with their signs
+            imag = self.parts[1].text(v.imag)
+            return f"{self.parts[0](v.real)}{'' if imag.startswith('-') else '+'}{imag}j"
         return self.text(v).rjust(self.width)
 
 
@@ -129,7 +137,7 @@ def tensor_repr(self: Tensor) -> str:
     prefix = "tensor(" if cls is Tensor or cls.__module__.startswith("autolab.") else f"{cls.__name__}("
     array = np.asarray(self.payload)
     suffixes = []
-    usual = array.dtype in (dtypes.default.floating, np.int64, np.bool_)
+    usual = array.dtype in (dtypes.default.floating, dtypes.complex_of(dtypes.default.floating), np.int64, np.bool_)
     if array.size == 0:
         text = "[]"
         if array.ndim != 1:

@@ -32,7 +32,7 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
             require_tensor(t, name, what, position)
         if modes.autocast is not None:
             return modes.autocast.whole(name, function, (input, a, b), beta=beta, alpha=alpha)
-        if input.payload.dtype not in dtypes.FLOATING:  # PyTorch refuses in one of these functions, and cuts off in the others
+        if input.payload.dtype not in dtypes.INEXACT:  # PyTorch refuses in one of these functions, and cuts off in the others
             for what, number in (("beta", beta), ("alpha", alpha)):
                 if name == "addr" and isinstance(number, float):
                     raise RuntimeError(f"For integral input tensors, argument {what} must not be a floating point number.")
@@ -147,13 +147,15 @@ tensor([[12., 12.],
 
 @public(method=True, out=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of the products of two vectors (dot, where there are no complex numbers).
+    """The sum of the products of two vectors, the first one conjugated if it is complex.
 
     Shapes: (n,), (n,) -> ().
 
     >>> vdot(tensor([1., 2.]), tensor([3., 4.]))
     tensor(11.)
     """
+    if isinstance(input, Tensor) and input.payload.dtype in dtypes.COMPLEX:
+        input = input.conj()
     return dot(input, other)
 
 
@@ -343,9 +345,9 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def powers(x: Tensor, n: int) -> Tensor:
     """x ** 0, x ** 1, ... x ** (n - 1) along a new last dim."""
     if n == 0 or not x.shape.numel():
-        dtype = x.dtype if x.payload.dtype in dtypes.FLOATING else dtypes.int64
+        dtype = x.dtype if x.payload.dtype in dtypes.INEXACT else dtypes.int64
         return creation.empty(*x.shape, n, dtype=dtype)
-    if x.payload.dtype not in dtypes.FLOATING:
+    if x.payload.dtype not in dtypes.INEXACT:
         x = pointwise.to(x, dtypes.int64)
     columns = [new_tensor(np.ones(x.shape, x.payload.dtype))]
     for _ in range(n - 1):
@@ -371,7 +373,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     if x1.payload.dtype != x2.payload.dtype:
         raise RuntimeError(f"expected scalar type {x1.dtype.title} but found {x2.dtype.title}")
     for name, t in (("X1", x1), ("X2", x2)):
-        if t.payload.dtype not in dtypes.FLOATING:
+        if t.payload.dtype not in dtypes.INEXACT:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {t.dtype.title}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")

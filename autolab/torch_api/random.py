@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules.elementwise import copy
 from autolab.torch_api import inplace
+from autolab.torch_api.complex_numbers import view_as_real
 from autolab.torch_api.creation import _floating, _like, finish, numpy_dtype
 from autolab.torch_api.dims import lengths_of, require_floats, require_tensor
 from autolab.torch_api.generator import source
@@ -27,7 +29,11 @@ def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, r
     >>> x.shape, ((x >= 0) & (x < 1)).all()
     (torch.Size([2, 3]), tensor(True))
     """
-    array = np.asarray(source(generator).random(lengths_of(sizes, "rand", size)))
+    lengths = lengths_of(sizes, "rand", size)
+    if dtype is not None and _floating(dtype) in dtypes.COMPLEX:  # both parts
+        pairs = source(generator).random((*lengths, 2))
+        return finish((pairs[..., 0] + 1j * pairs[..., 1]).astype(_floating(dtype)), requires_grad, device)
+    array = np.asarray(source(generator).random(lengths))
     return finish(_below_one(array, _only_floats(dtype, "check_uniform_bounds")), requires_grad, device)
 
 
@@ -47,7 +53,11 @@ def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, 
     >>> randn(2, 3).shape, randn(10_000).std().round(decimals=1)
     (torch.Size([2, 3]), tensor(1.))
     """
-    array = np.asarray(source(generator).standard_normal(lengths_of(sizes, "randn", size)))
+    lengths = lengths_of(sizes, "randn", size)
+    if dtype is not None and _floating(dtype) in dtypes.COMPLEX:  # variance 1, half of it in each part
+        pairs = np.asarray(source(generator).standard_normal((*lengths, 2))) * math.sqrt(0.5)
+        return finish((pairs[..., 0] + 1j * pairs[..., 1]).astype(_floating(dtype)), requires_grad, device)
+    array = np.asarray(source(generator).standard_normal(lengths))
     return finish(array.astype(_only_floats(dtype, "normal_kernel_cpu")), requires_grad, device)
 
 
@@ -74,6 +84,8 @@ def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, 
         low, high = 0, low
     if not isinstance(size, list | tuple):
         raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {type(size).__name__}")
+    if dtype is not None and numpy_dtype(dtype, "randint") in dtypes.COMPLEX:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     array = np.asarray(source(generator).integers(low, high, lengths_of((size,), "randint")))
@@ -365,9 +377,12 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     >>> zeros(1000).normal_(mean=5).mean().round()
     tensor(5.)
     """
-    require_floats(self, "normal_kernel_cpu")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if self.payload.dtype in dtypes.COMPLEX:  # half of the variance in each part
+        normal_(view_as_real(self), 0, std * math.sqrt(0.5), generator=generator)
+        return self.add_(mean) if mean else self
+    require_floats(self, "normal_kernel_cpu")
     return _fill(self, mean + std * source(generator).standard_normal(tuple(self.shape)))
 
 
@@ -407,6 +422,9 @@ def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = N
     tensor(True)
     """
     a, b = named.get("from", a), named.get("to", b)
+    if self.payload.dtype in dtypes.COMPLEX:  # both parts
+        uniform_(view_as_real(self), a, b, generator=generator)
+        return self
     require_floats(self, "check_uniform_bounds")
     if a > b:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")

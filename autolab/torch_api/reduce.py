@@ -40,7 +40,7 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     require_tensor(input, "sum")
     if dtype is not None:
         input = to(input, dtype)
-    elif input.payload.dtype not in dtypes.FLOATING:
+    elif input.payload.dtype not in dtypes.INEXACT:
         input = to(input, dtypes.int64)
     return _reduce(rows.sum, input, dim, keepdim)
 
@@ -55,12 +55,12 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     require_tensor(input, "mean")
     if dtype is not None:
         input = to(input, dtype)
-        if input.payload.dtype not in dtypes.FLOATING:
+        if input.payload.dtype not in dtypes.INEXACT:
             raise RuntimeError(
                 "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
                 f"Got: {input.dtype.title}"
             )
-    if input.payload.dtype not in dtypes.FLOATING:
+    if input.payload.dtype not in dtypes.INEXACT:
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {input.dtype.title}. Convert it first: t.float().mean()."
@@ -75,7 +75,7 @@ def _spread(row: Op, name: str, doc: str) -> Any:
             dim, unbiased = None, dim
         if correction is None:
             correction = 1 if unbiased is None else int(unbiased)
-        if require_tensor(input, name).payload.dtype not in dtypes.FLOATING:
+        if require_tensor(input, name).payload.dtype not in dtypes.INEXACT:
             raise RuntimeError(
                 f"std and var only support floating point and complex dtypes, but got {input.dtype.title}. "
                 f"Convert it first: t.float().{name}()."
@@ -144,7 +144,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     dim = None if dim is None else whole(dim, "prod(): argument 'dim'")
     if dtype is not None:
         input = to(input, dtype)
-    elif input.payload.dtype not in dtypes.FLOATING:
+    elif input.payload.dtype not in dtypes.INEXACT:
         input = to(input, dtypes.int64)
     return _reduce(rows.prod, input, dim, keepdim)
 
@@ -233,6 +233,8 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 def _where_is(row: Op, name: str, doc: str) -> Any:
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         axis = None if dim is None else axis_of(dim, require_tensor(input, name).ndim)
+        if require_tensor(input, name).payload.dtype in dtypes.COMPLEX:
+            raise RuntimeError(f"{name}(): does not support complex input. Take z.real, z.imag or z.abs().")
         _need_entries(name, input, axis, IndexError)
         return apply(row, (input,), {"axis": axis, "keepdims": keepdim})
 
@@ -297,7 +299,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     require_tensor(input, "nansum")
     if dtype is not None:
         input = to(input, dtype)
-    if input.payload.dtype not in dtypes.FLOATING:
+    if input.payload.dtype not in dtypes.INEXACT:
         return sum(input, dim, keepdim)
     return _reduce(rows.nansum, input, dim, keepdim)
 
@@ -309,7 +311,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
     >>> nanmean(tensor([1., nan, 3.]))
     tensor(2.)
     """
-    if require_tensor(input, "nanmean").payload.dtype not in dtypes.FLOATING:
+    if require_tensor(input, "nanmean").payload.dtype not in dtypes.INEXACT:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.title}")
     return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
 
@@ -336,7 +338,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     require_tensor(input, "cumsum")
     if dtype is not None:
         input = to(input, dtype)
-    elif input.payload.dtype not in dtypes.FLOATING:
+    elif input.payload.dtype not in dtypes.INEXACT:
         input = to(input, dtypes.int64)
     return apply(rows.cumsum, (input,), {"axis": axis_of(dim, input.ndim)})
 
@@ -351,7 +353,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     require_tensor(input, "cumprod")
     if dtype is not None:
         input = to(input, dtype)
-    elif input.payload.dtype not in dtypes.FLOATING:
+    elif input.payload.dtype not in dtypes.INEXACT:
         input = to(input, dtypes.int64)
     axis = axis_of(dim, input.ndim)
     return clone(input) if axis is None else apply(rows.cumprod, (input,), {"axis": axis})
@@ -412,7 +414,7 @@ def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, 
         raise RuntimeError(f"norm(): only a number, inf, -inf, 'fro' or 'nuc' can be the order, but got '{p}'")
     if dtype is not None:
         input = to(input, dtype)
-    if input.payload.dtype not in dtypes.FLOATING:
+    if input.payload.dtype not in dtypes.INEXACT:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}. "
             "Convert it first: t.float().norm()."

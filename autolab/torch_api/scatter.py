@@ -95,7 +95,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     one_each = new_tensor(np.ones(src.shape, input.payload.dtype))
     count = scatter_add(ones(input.shape, dtype=input.dtype), dim, index, one_each)
     count = count.clamp(min=1)
-    if input.payload.dtype in dtypes.FLOATING:
+    if input.payload.dtype in dtypes.INEXACT:
         return total / count
     return pointwise.to(total // count, input.dtype)
 

@@ -14,7 +14,7 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import order as rows
 from autolab.torch_api import index as indexing
-from autolab.torch_api.dims import axis_of, require_tensor
+from autolab.torch_api.dims import axis_of, refuse_complex, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.named_results import named
 from autolab.torch_api.not_differentiable import mark_not_differentiable
@@ -396,7 +396,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     >>> histc(tensor([0., 1., 1., 4.]), bins=4, min=0, max=4)
     tensor([1., 2., 0., 1.])
     """
-    a = require_tensor(input, "histc").numbers()
+    refuse_complex(require_tensor(input, "histc"), "aminmax_cpu")
+    a = input.numbers()
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = _range("torch.histc", a, min, max, 1)
@@ -494,7 +495,8 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     >>> unique(tensor([3, 1, 3]))
     tensor([1, 3])
     """
-    a = require_tensor(input, "unique").numbers()
+    refuse_complex(require_tensor(input, "unique"), "unique")
+    a = input.numbers()
     axis = None if dim is None else axis_of(dim, a.ndim)
     if dim is not None and axis is None:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")

@@ -7,6 +7,7 @@ from typing import Any
 
 from autolab.engine.tensor import Tensor
 from autolab.rules import shape as rows
+from autolab.torch_api.complex_numbers import conj
 from autolab.torch_api.public import public
 from autolab.torch_api.shape import permute, transpose
 
@@ -66,7 +67,7 @@ def mT(self: Tensor) -> Tensor:
 
 
 def mH(self: Tensor) -> Tensor:
-    """The last two dims swapped (and conjugated, were there complex numbers), as `mT`.
+    """The last two dims swapped, and complex numbers conjugated.
 
     Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for a vector.
 
@@ -78,11 +79,11 @@ def mH(self: Tensor) -> Tensor:
         return self
     if self.ndim < 2:
         raise RuntimeError(f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
-    return transpose(self, -2, -1)
+    return conj(transpose(self, -2, -1))
 
 
 def H(self: Tensor) -> Tensor:
-    """The transpose of a matrix (its conjugate, too, were there complex numbers). Raises RuntimeError for more than two dims.
+    """The transpose of a matrix, complex numbers conjugated. Raises RuntimeError for more than two dims.
 
     >>> tensor([[1, 2], [3, 4]]).H
     tensor([[1, 3],
@@ -96,12 +97,12 @@ def H(self: Tensor) -> Tensor:
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
             + (" For batches of matrices, consider using tensor.mH" if self.ndim > 2 else "")
         )
-    return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
+    return conj(permute(self, tuple(range(-1, -self.ndim - 1, -1))))
 
 
 @public(method=True)
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dims swapped (and conjugated, were there complex numbers).
+    """The last two dims swapped, and complex numbers conjugated.
 
     Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for fewer than two dims.
 
@@ -110,4 +111,4 @@ def adjoint(input: Tensor) -> Tensor:
     """
     if input.ndim < 2:
         raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
-    return transpose(input, -2, -1)
+    return conj(transpose(input, -2, -1))

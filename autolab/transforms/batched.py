@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autolab.dtypes import result_type
-from autolab.engine.apply import apply, explained
+from autolab.engine.apply import apply, explained, row_for
 from autolab.engine.op import ELEMENTWISE, LINEAR, Op, from_the_end
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
 from autolab.formula import parameters
@@ -221,6 +221,8 @@ class Batch(Level):
         """By what is written out for the row, which gives None where there is more to do; else as every level does it."""
         if not self.active:
             self.check_active()
+        if op.complex_row is not None:
+            op = row_for(op, args)
         written = None if self.watched else op.batched
         box = None if written is None else written(self, *args, settings)
         return super().apply(op, args, settings) if box is None else box

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autolab.dtypes import FLOATING
+from autolab.dtypes import COMPLEX, INEXACT
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
-from autolab.engine.node import next_number
-from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
+from autolab.engine.node import conjugates, next_number
+from autolab.engine.op import BILINEAR, ELEMENTWISE, HOLOMORPHIC, LINEAR
 from autolab.engine.tensor import TABLE, Tensor
 from autolab.formula import parameters
 from autolab.transforms.level import Level, Settings, TransformTensor, outputs_of, zeros
@@ -85,7 +85,7 @@ class ForwardMode(Level):
     def make_dual(self, out: Any, tangent: Any) -> Dual:
         """A result with its tangent, in the result's shape and dtype: it may come from an input that was stretched or cast."""
         box: Dual = self.put(out)
-        if tangent is None or out.payload.dtype not in FLOATING:
+        if tangent is None or out.payload.dtype not in INEXACT:
             return box
         if tangent.shape != out.shape:
             tangent = np.broadcast_to(tangent, out.shape)
@@ -145,7 +145,7 @@ def output_tangents(op: Op, values: list[Any], input_tangents: list[Any], output
 def transposed(op: Op, input_tangents: list[Any], outputs: tuple[Any, ...], names: Settings) -> list[Any]:
     """Forward mode out of backward rules: each is a linear map of g, and the transpose of that map is the Jacobian."""
     with Tape() as tape:
-        g = [tape.input(zeros(out)) if out.payload.dtype in FLOATING else zeros(out) for out in outputs]
+        g = [tape.input(zeros(out)) if out.payload.dtype in INEXACT else zeros(out) for out in outputs]
         pulled: dict[int, Any] = {}
         for i, t in enumerate(input_tangents):
             if t is not None and i not in pulled:
@@ -154,7 +154,11 @@ def transposed(op: Op, input_tangents: list[Any], outputs: tuple[Any, ...], name
                 pulled |= enumerate(back) if op.variadic else {i: back}
     active = [i for i, t in enumerate(input_tangents) if t is not None]
     leaves = [box for box in g if tape.owns(box)]
-    transposes = iter(tape.pull([pulled[i] for i in active], [input_tangents[i] for i in active], leaves))
+    tangents = [input_tangents[i] for i in active]
+    # What a tape gives back of a complex rule is J conj: its gradients are J^H g (see engine.node.conjugates).
+    turned = op.complex == HOLOMORPHIC and outputs[0].payload.dtype in COMPLEX
+    found = tape.pull([pulled[i] for i in active], conjugates(tangents) if turned else tangents, leaves)
+    transposes = iter(conjugates(found) if turned else found)
     return [next(transposes) if tape.owns(box) else None for box in g]
 
 

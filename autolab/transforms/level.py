@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from autolab.engine.apply import row_for
 from autolab.engine.inplace import check_may_write, overwrite, writable_as
 from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
@@ -246,6 +247,8 @@ class Level:
         """Run one row whose highest argument is a box of this level."""
         if not self.active:
             self.check_active()
+        if op.complex_row is not None:
+            op = row_for(op, args)
         results = self.run(op, args, [self.take(a) for a in args], settings)
         if op.view:
             for k, t in enumerate(results):

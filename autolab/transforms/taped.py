@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autolab.engine.apply import apply, top_transform
+from autolab.dtypes import COMPLEX
+from autolab.engine.apply import apply, complex_rules, row_for, top_transform
 from autolab.engine.backward import run_quietly
 from autolab.engine.inplace import adopt_saved_result
 from autolab.engine.modes import modes, recording
@@ -43,6 +44,8 @@ class Tape(Level):
         return super().__enter__()
 
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
+        if op.complex_row is not None:
+            op = row_for(op, args)
         if not self.watched:
             written = None if self.batch is None else op.mapped
             t = None if written is None else written(self, self.batch, *args, settings)
@@ -64,7 +67,8 @@ class Tape(Level):
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
         results = tuple([self.put(out) for out in outputs_of(op, self.lower(op, settings, *values))])
         if modes.grad:
-            record(op, args, values, settings, results, self.number)
+            dtype = results[0].payload.dtype
+            record(op, args, values, settings, results, self.number, complex_rules(op, dtype) if dtype in COMPLEX else "")
         return results
 
     def below(self) -> Any:

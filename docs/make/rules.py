@@ -9,6 +9,7 @@ from autolab.rules import (
     arithmetic,
     bessel,
     calculus,
+    complex_numbers,
     conv,
     ctc,
     elementwise,
@@ -37,6 +38,7 @@ FAMILIES = {
     elementwise: "Entry by entry",
     calculus: "Entry by entry: the functions of a calculus book",
     arithmetic: "Entry by entry: remainders, choices, bits",
+    complex_numbers: "Complex numbers",
     order: "Putting in order",
     reduce: "Fewer numbers out of many",
     shape: "Other shapes, other orders",
@@ -79,6 +81,8 @@ How to read a row:
 - **kind** gives the other modes. *elementwise*: axes stretched by broadcasting are summed by the engine, so no formula mentions them.
   *linear*: the rule is the transpose. *bilinear*: linear in each of two inputs. *general*: only the rule is known. A *view* looks
   into its input's memory.
+- Complex numbers go through the same formulas: where the table has $f(g)$ the gradient is $\overline{f(\bar g)}$. The rows that take them
+  are named in [complex_numbers.py](../autolab/rules/complex_numbers.py), beside the rows that [only they need](#complex-numbers).
 - A formula that is longer than a line is a function; its text is below its table.
 """
 

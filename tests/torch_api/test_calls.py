@@ -35,12 +35,13 @@ def value(T, expression):
 def plain(T, result):
     """Something that can be compared."""
     if isinstance(result, T.Tensor):
-        return str(result.dtype), tuple(result.shape), result.requires_grad, result.detach().double().numpy()
+        d = result.detach().resolve_conj()
+        return str(result.dtype), tuple(result.shape), result.requires_grad, (d.cdouble() if d.is_complex() else d.double()).numpy()
     if isinstance(result, np.ndarray):
         return str(result.dtype), result.shape, result
     if isinstance(result, tuple | list) and not isinstance(result, T.Size):
         return [plain(T, r) for r in result]
-    if isinstance(result, bool | int | float | str):
+    if isinstance(result, bool | int | float | complex | str):
         return result
     return repr(result)
 
@@ -52,7 +53,7 @@ def assert_same(ours, theirs):
         assert len(ours) == len(theirs)
         for a, b in zip(ours, theirs):
             assert_same(a, b)
-    elif isinstance(ours, np.ndarray | float):
+    elif isinstance(ours, np.ndarray | float | complex):
         np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=1e-6)
     else:
         assert ours == theirs

@@ -60,6 +60,30 @@ def test_every_pair_of_operands_promotes_as_in_pytorch(torch, name):
     assert different == []
 
 
+def pairs_with_complex():
+    """Every pair in which one is complex; float16 makes a complex32 in PyTorch, which is not here."""
+    others = list(itertools.product(("vector", "scalar"), [d for d in DTYPES if d != "float16"])) + [("number", n) for n in NUMBERS]
+    ones = list(itertools.product(("vector", "scalar"), ("complex64", "complex128")))
+    numbered = itertools.product([*ones, *others[: 2 * len(DTYPES) - 2]], [("number", 2j)])
+    return [*itertools.product(ones, ones), *itertools.product(ones, others), *itertools.product(others, ones), *numbered]
+
+
+def in_complex(T, operation, first, second):
+    result = operation(T, operand(T, *first), operand(T, *second))
+    return str(result.dtype), np.array(result.tolist())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["+", "-", "*", "/", "==", "where"])
+def test_every_pair_with_a_complex_operand_promotes_as_in_pytorch(torch, name):
+    for first, second in pairs_with_complex():
+        if name == "-" and any(v == "bool" or v is True for _, v in (first, second)):
+            continue
+        (ours, a), (theirs, b) = (in_complex(T, OPERATIONS[name], first, second) for T in (autolab, torch))
+        assert (ours, first, second) == (theirs, first, second)
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("first", "second", "result"), [
     ("int64", "float16", "float16"), ("float16", "bfloat16", "float32"), ("uint8", "int8", "int16"), ("bool", "uint8", "uint8"),
 ])  # fmt: skip

@@ -42,6 +42,8 @@ def gradcheck(
     combination of all entries instead of each (an error names the entries all the same). masked: for sparse tensors, of which there
     are none; here it lets a gradient of almost zero count as zero where nothing comes in.
 
+    Complex inputs and outputs are checked as pairs of real numbers: the Jacobians have two rows or columns for each, first the real part.
+
     Raises GradcheckError (False instead, if raise_exception is False) naming output, input, entry, both numbers and a likely cause;
     ValueError if no input requires grad.
 
@@ -61,8 +63,11 @@ def gradcheck(
         eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, check_batched_forward_grad,
         check_forward_ad, check_backward_ad, fast_mode, masked,
     )  # fmt: skip
+    from autolab.autograd.gradcheck.of_complex import in_real_numbers
+
+    func, inputs = in_real_numbers(func, as_tuple(inputs))
     try:
-        return check(func, as_tuple(inputs), options)
+        return check(func, inputs, options)
     except GradcheckError:
         if raise_exception:
             raise

@@ -11,7 +11,7 @@ import numpy as np
 
 from autolab.autograd.api import as_tuple
 from autolab.autograd.gradcheck.mismatch import GradcheckError, Jacobian
-from autolab.dtypes import FLOATING
+from autolab.dtypes import INEXACT
 from autolab.engine.tensor import Tensor
 
 
@@ -52,7 +52,7 @@ def results(func: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def is_floating(t: Any) -> bool:
-    return isinstance(t, Tensor) and t.payload.dtype in FLOATING
+    return isinstance(t, Tensor) and t.payload.dtype in INEXACT
 
 
 def differentiable(outputs: tuple[Any, ...]) -> list[int]:
