@@ -13,6 +13,7 @@ import nbformat
 
 from autolab.course.grading.class_list import StudentLine
 
+BLANK = "blank"  # the kind of what is not written yet: listed last, for half a class of blanks would leave no room for mistakes
 MOST, TRIED, LINES = 20, 8, 14  # kinds of mistakes; answers that are looked at for each; lines of code that are shown
 
 
@@ -27,7 +28,7 @@ def commonest(reports: Sequence[dict[str, Any]], lines: Iterable[StudentLine] = 
             texts[exercise, family] = text
     return [
         {"exercise": e, "family": f, "students": n, "example": texts.get((e, f), "")}
-        for (e, f), n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST]
+        for (e, f), n in sorted(counts.items(), key=lambda item: (item[0][1] == BLANK, -item[1], item[0]))[:MOST]
     ]
 
 

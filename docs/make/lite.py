@@ -40,7 +40,7 @@ OTHERS = {
 }  # fmt: skip
 AUTOLAB = [*COMPILED, "anywidget", "ipywidgets", "graphviz", "tqdm"]
 APPS = "tree", "notebooks"
-# What a course's notebook may lack, or name by a kernel of its author: a dialog would ask. With it a file that is downloaded opens anywhere.
+# A course's notebook may lack it, or name a kernel of its author: a dialog would ask. A file that is downloaded with it opens anywhere.
 KERNEL_OF_NOTEBOOKS = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 BLANK = "pytorch.ipynb"
 NOT_THERE = "autolab/course/", "autolab/cli/"  # grading, with the solutions; what a terminal needs

@@ -38,6 +38,11 @@ def test_a_mistake_is_shown_with_an_answer_of_the_class_and_not_its_author(tmp_p
     assert [(m["students"], m["code"]) for m in found] == [(2, "def back(g, x):\n    return g * x")]
 
 
+def test_what_is_not_written_yet_comes_after_the_mistakes():
+    reports = [report(f"s{i}", family="blank") for i in range(9)] + [report("ada")]
+    assert [(m["family"], m["students"]) for m in commonest(reports)] == [("factor", 1), ("blank", 9)]
+
+
 def test_a_sentence_that_names_a_student_is_not_the_example():
     reports = [report("ada", "ValueError: ada was here"), report("eve", "ValueError: oh"), report("max", "ValueError: Ada too")]
     assert [(m["students"], m["example"]) for m in commonest(reports)] == [(3, "ValueError: oh")]

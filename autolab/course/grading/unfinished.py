@@ -16,12 +16,13 @@ def state(root: Path, assignment: str) -> str:
     folder = root / FOLDER / assignment
     if not (folder / SEED).is_file():
         return ""
+    finishes = f"`autolab course grade {assignment}` finishes it"
     if (folder / SWAP).is_file():
         return (
             f"a regrade of {assignment} was stopped while its grades replaced the old ones. Nothing is lost: the points are all those from "
-            f"before it or all the new ones, and pages may still show the others. `autolab course grade {assignment}` finishes it"
+            f"before it or all the new ones, and pages may still show the others. {finishes}"
         )
-    return f"a regrade of {assignment} is not finished: these are the grades from before it. `autolab course grade {assignment}` finishes it"
+    return f"a regrade of {assignment} is not finished: these are the grades from before it. {finishes}"
 
 
 def warn(log: Any, root: str | Path, assignments: Iterable[str] = ()) -> None:

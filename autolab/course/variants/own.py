@@ -16,7 +16,6 @@ from autolab.course.release import form_of_source
 
 from .draw import EVERYBODY, record
 
-
 # What the JSON of a notebook names in a check, and what it defines. The text is read as it is: it may be no notebook.
 QUOTED = re.compile(r'(?<=")[^"\\]+(?=\\?")')
 DEFINED = re.compile(r"\b(?:class|def)[ \t]+(\w+)|\b(\w+) = ")
