@@ -1,13 +1,11 @@
 """Explorables within reach of everyone: every state by the rules of WCAG, pages from right to left, forced colours."""
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
 import autolab as torch
 from autolab import widgets
-from tests.browser.test_explorables import OTHERS, PAGES, made
+from tests.browser.test_explorables import OTHERS, made, put
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("anywidget")
@@ -18,25 +16,7 @@ def small_layer():
     return torch.Stepper(lambda: torch.tanh(x @ w).sum())
 
 
-def put(page, share):
-    """All controls at a share of their way: steps, sliders, choices; and one action."""
-    root = page.locator(".al-root").last
-    steps = root.get_by_text(re.compile(r" \d+ of \d+$")).first
-    if root.get_by_role("toolbar").get_by_role("button", name="Step", exact=True).count():
-        root.get_by_role("button", name="Reset").press("End")
-        last = int(steps.inner_text().split()[-1])
-        for _ in range(round((1 - share) * last)):
-            page.keyboard.press("ArrowLeft")
-    for slider in root.locator("input[type=range]").all():
-        slider.fill(str(round(share * int(slider.get_attribute("max")))))
-    for choice in root.locator(".al-choice select").all():
-        choice.select_option(index=round(share * (choice.locator("option").count() - 1)))
-    actions = root.get_by_role("group", name="Actions").locator("button:not([aria-disabled=true])")
-    if actions.count():
-        actions.nth(round(share * (actions.count() - 1))).click()
-
-
-@pytest.mark.parametrize("name", [*PAGES, *OTHERS])
+@pytest.mark.parametrize("name", OTHERS)
 def test_no_state_violates_a_wcag_rule(open_page, axe, name):
     page = open_page(made(name))
     page.emulate_media(reduced_motion="reduce")

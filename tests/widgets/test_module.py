@@ -3,6 +3,7 @@
 import re
 
 import autolab.widgets.base as base
+from autolab import widgets
 from autolab.draw.style import PALETTE
 
 
@@ -32,3 +33,16 @@ def test_every_class_has_our_prefix():
 def test_every_colour_of_the_style_is_in_the_palette():
     assert set(re.findall(r"var\(--al-([\w-]+)", base.CSS)) <= set(PALETTE)
     assert not re.search(r"#[0-9a-f]{3,6}\b", (base.STATIC / "autolab.css").read_text("utf-8"))
+
+
+def names_on(sheet):
+    """What `tests.browser.contact_sheet` has written into a picture."""
+    start = sheet.index(b"tEXtexplorables")
+    return sheet[start + 16 : start + 4 + int.from_bytes(sheet[start - 4 : start], "big")].decode().split()
+
+
+def test_every_explorable_is_on_a_contact_sheet():
+    sheets = [path.read_bytes() for path in (base.STATIC.parents[2] / "docs" / "images").glob("contact-sheet-*.png")]
+    shown = [name for name in widgets.__all__ if name not in ("Explorer", "quiz", "predict", "progress")]
+    assert sorted(name for sheet in sheets for name in names_on(sheet)) == sorted(shown)
+    assert sum(map(len, sheets)) < 3_000_000

@@ -9,8 +9,8 @@ import autolab as torch
 pytest.importorskip("anywidget")
 
 from autolab import widgets
-from autolab.widgets.schedule_game import Position, fewest_runs, moves
 from autolab.widgets.checkpointing import fewest
+from autolab.widgets.schedule_game import Position, fewest_runs, moves
 
 WINNING = ["Run", "Run", "Keep", "Run", "Back", "Back", "Run", "Back", "Back"]
 
