@@ -1,13 +1,16 @@
 """The page that a student gets back."""
 
+import json
 import sys
 from datetime import datetime
 
 import nbformat
 import pytest
 
+from autolab.check import check
 from autolab.course.grading.feedback import headings, page
-from autolab.course.grading.grade import NotebookGrader
+from autolab.course.grading.grade import NotebookGrader, verdict_outputs
+from autolab.course.grading.judge import CellOutcome
 from autolab.course.grading.marks import CellMarks, Marks
 from autolab.course.grading.mathematics import formula, markdown
 from autolab.course.grading.pages import titles
@@ -121,3 +124,13 @@ def test_no_folder_of_the_machine_that_grades_is_shown():
     hide_paths(shown)
     assert str(ROOT) + "/" not in str(shown) and sys.prefix not in str(shown)
     assert shown.outputs[0].evalue.startswith('  File "autolab/engine/op.py", line 3') and f"{ROOT}2/a" in str(shown)
+
+
+def test_a_verdict_names_no_folder_of_the_machine():
+    folder = f"{ROOT}/autolab"
+
+    def rule(g, x):
+        raise ValueError(f"{folder}/rules.py is not mine")
+
+    outputs = verdict_outputs("check('square', Square)", 8.0, CellOutcome(report=check("square", rule)))
+    assert "rules.py is not mine" in json.dumps(outputs) and folder not in json.dumps(outputs)

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell
 
 from autolab.check.api.report import MIMETYPE, Report
+from autolab.course.rubric import markdown_cell
 from autolab.version import __version__
 
 from . import protocol
@@ -24,7 +24,7 @@ from .files import FilePolicy
 from .handlers import INSTALLS, LINE, without_points
 from .judge import CellOutcome, Judge
 from .offline.pip import OFFLINE
-from .paths import hide_paths
+from .paths import hide_paths, without_paths
 from .sandbox import RemoteError, Sandbox, Session
 from .second_opinion import UNKNOWN, SecondOpinion
 from .submission import LONGEST_CELL
@@ -373,7 +373,7 @@ def _report_data(report: Report, points: float) -> dict[str, Any]:
             _REPORT_DATA.clear()
         shown = report.worth(points)
         data = {k: v for k, v in shown.to_dict().items() if k not in ("seconds", "seed")}
-        _REPORT_DATA[key] = report, {"text/html": shown._repr_html_(), MIMETYPE: data}
+        _REPORT_DATA[key] = report, without_paths({"text/html": shown._repr_html_(), MIMETYPE: data})
     return _REPORT_DATA[key][1]
 
 
@@ -408,4 +408,4 @@ def add_notes(notebook: NotebookNode, notes: list[str]) -> None:
     """Tell the student, at the top, what was repaired and what was stopped."""
     if notes:
         text = "**When this was graded:**\n\n" + "\n".join(f"- {note}" for note in notes)
-        notebook.cells.insert(0, new_markdown_cell(text, id="grading-notes"))
+        notebook.cells.insert(0, markdown_cell(text, "grading-notes"))

@@ -13,6 +13,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 import autolab
+from autolab.check.api.report import MIMETYPE
 
 
 @functools.cache
@@ -27,16 +28,19 @@ def _pattern() -> re.Pattern[str]:
 
 
 def hide_paths(cell: NotebookNode) -> None:
-    """Take them out of the outputs of a cell, in place."""
+    """Take them out of the outputs of a cell, in place. Those of a verdict are the judge's own, which took them out once for a class."""
     for output in cell.get("outputs", ()):
         for name, value in output.items():
+            if name == "data" and MIMETYPE in value:
+                continue
             if name not in ("output_type", "metadata"):
-                output[name] = _without(value)
+                output[name] = without_paths(value)
 
 
-def _without(value: Any) -> Any:
+def without_paths(value: Any) -> Any:
+    """The same without them, in texts, dicts and lists."""
     if isinstance(value, str):
         return _pattern().sub("", value)
     if isinstance(value, dict):
-        return type(value)({name: _without(v) for name, v in value.items()})
-    return [_without(v) for v in value] if isinstance(value, (list, tuple)) else value
+        return type(value)({name: without_paths(v) for name, v in value.items()})
+    return [without_paths(v) for v in value] if isinstance(value, (list, tuple)) else value
