@@ -7,7 +7,8 @@ from .ps6_engine import ENGINE
 from .ps7_memory import MEMORY
 from .ps8_second_order import SECOND
 from .ps11_transformations import TRANSFORMATIONS
+from .ps12_cost import COST
 from .ps_variants import VARIANTS
 from .scenes import Behaviour
 
-BEHAVIOURS: dict[str, Behaviour] = {b.name: b for b in (*VALUE, *ENGINE, *MEMORY, *SECOND, *TRANSFORMATIONS, *VARIANTS)}
+BEHAVIOURS: dict[str, Behaviour] = {b.name: b for b in (*VALUE, *ENGINE, *MEMORY, *SECOND, *TRANSFORMATIONS, *COST, *VARIANTS)}
