@@ -162,7 +162,7 @@ class Ring:
             try:
                 _send(self._right, self._out.get())
             except OSError:
-                return  # whoever waits for an answer will see that the neighbour has gone
+                return  # the other thread, which waits for an answer, will see that the neighbour has gone
 
     def _pass_on(self, chunk: np.ndarray, dtype: Any) -> np.ndarray:
         """Send a chunk to the right, and take one from the left."""

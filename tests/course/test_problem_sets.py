@@ -10,7 +10,7 @@ from autolab.check import BEHAVIOURS, Report, check
 from autolab.course.solutions import CALL, blank, exercises, read, solve, wrong_answers
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
-SETS = [f"ps{n}" for n in (*range(1, 9), 13)]
+SETS = [f"ps{n}" for n in (*range(1, 9), 13, 14)]
 PROMISE = re.compile(r"It should print `([^`]+)`")
 
 NEGATED = """
@@ -55,7 +55,7 @@ def test_the_solutions_earn_all_points(problem_set):
             assert found[cell.id].points == cell.metadata.nbgrader.points
 
 
-@pytest.mark.parametrize("problem_set", ["ps6", "ps7", "ps8", "ps13"])
+@pytest.mark.parametrize("problem_set", ["ps6", "ps7", "ps8", "ps13", "ps14"])
 def test_the_solutions_are_right_whatever_is_drawn(problem_set):
     names = {}
     for cell in notebook(problem_set).cells:

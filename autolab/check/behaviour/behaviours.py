@@ -7,7 +7,8 @@ from .ps6_engine import ENGINE
 from .ps7_memory import MEMORY
 from .ps8_second_order import SECOND
 from .ps13_expectations import EXPECTATION
+from .ps14_machines import PARALLEL
 from .ps_variants import VARIANTS
 from .scenes import Behaviour
 
-BEHAVIOURS: dict[str, Behaviour] = {b.name: b for b in (*VALUE, *ENGINE, *MEMORY, *SECOND, *EXPECTATION, *VARIANTS)}
+BEHAVIOURS: dict[str, Behaviour] = {b.name: b for b in (*VALUE, *ENGINE, *MEMORY, *SECOND, *EXPECTATION, *PARALLEL, *VARIANTS)}

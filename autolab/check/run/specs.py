@@ -18,6 +18,7 @@ from autolab.rules import TABLE
 
 from .exercises import EXERCISES
 from .exercises_expectations import EXPECTATIONS
+from .exercises_machines import MACHINES
 from .inputs import BINARY, LARGE, ROWS, draw
 from .spec import Kink, Spec
 
@@ -116,6 +117,7 @@ SPECS: dict[str, Spec] = {
         Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
         *EXERCISES,
         *EXPECTATIONS,
+        *MACHINES,
     )
 }  # fmt: skip
 
