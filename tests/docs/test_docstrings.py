@@ -17,7 +17,7 @@ autolab.memory autolab.nn autolab.nn.functional autolab.nn.init autolab.nn.utils
 autolab.nn.utils.parametrize autolab.nn.utils.prune autolab.nn.utils.rnn autolab.optim autolab.optim.lr_scheduler
 autolab.optim.swa_utils autolab.overrides autolab.profiler autolab.serialization autolab.serialization.safetensors
 autolab.signal.windows autolab.size autolab.special autolab.testing autolab.torch_api.generator autolab.trace autolab.utils.checkpoint
-autolab.utils.data autolab.widgets autolab.backends.cuda autolab.backends.cudnn autolab.backends.mkldnn autolab.backends.mps autolab.cpu
+autolab.utils.data autolab.utils.processes autolab.widgets autolab.backends.cuda autolab.backends.cudnn autolab.backends.mkldnn autolab.backends.mps autolab.cpu
 autolab.cpu.amp autolab.cuda.amp autolab.distributed autolab.fx autolab.mps autolab.xpu autolab.nn.attention autolab.nn.parallel
 """.split()
 

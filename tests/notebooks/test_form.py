@@ -42,6 +42,7 @@ NOT_COMPARED = {
         "write-show": "letters drawn with chances that a sum in another order changes",
     },
     "22": {"vae-map": "digits of a network that 500 steps have trained", "vae-samples": "digits of a network that 500 steps have trained"},
+    "23": {"timeline-show": "times", "overlap-show": "times"},
 }
 
 

@@ -9,7 +9,9 @@ from .ps8_second_order import SECOND
 from .ps11_transformations import TRANSFORMATIONS
 from .ps12_cost import COST
 from .ps13_expectations import EXPECTATION
+from .ps14_machines import PARALLEL
 from .ps_variants import VARIANTS
 from .scenes import Behaviour
 
-BEHAVIOURS: dict[str, Behaviour] = {b.name: b for b in (*VALUE, *ENGINE, *MEMORY, *SECOND, *TRANSFORMATIONS, *COST, *EXPECTATION, *VARIANTS)}
+SETS = VALUE, ENGINE, MEMORY, SECOND, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, VARIANTS
+BEHAVIOURS: dict[str, Behaviour] = {b.name: b for behaviours in SETS for b in behaviours}

@@ -18,6 +18,7 @@ from autolab.rules import TABLE
 
 from .exercises import EXERCISES
 from .exercises_expectations import EXPECTATIONS
+from .exercises_machines import MACHINES
 from .exercises_matrices import MATRICES
 from .inputs import BINARY, LARGE, ROWS, draw
 from .spec import Kink, Spec
@@ -118,6 +119,7 @@ SPECS: dict[str, Spec] = {
         *EXERCISES,
         *MATRICES,
         *EXPECTATIONS,
+        *MACHINES,
     )
 }  # fmt: skip
 
