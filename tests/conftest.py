@@ -1,10 +1,9 @@
 """What every test may ask for: seeded randomness, PyTorch to compare with, a real browser.
 
-PyTorch, numba and Chromium are large, and not every machine lets bubblewrap isolate a process, so a test that needs one is
-skipped where it is absent, and so are those of the site where it is not built. CI names them in AUTOLAB_REQUIRE
-("browser,firefox,torch,numba,box,site"), and then the run refuses to start without them; "lite" is the site with notebooks that
-run in the browser, some of which then take minutes and ask Pyodide's host for NumPy. tests/packaging/test_require.py sees that no
-test asks for PyTorch or numba in another way.
+PyTorch, numba and Chromium are large, not every machine lets bubblewrap isolate a process, and the site takes minutes to build,
+so a test that needs one is skipped where it is absent. CI names them in AUTOLAB_REQUIRE ("browser,firefox,torch,numba,box,site"),
+and then the run refuses to start without them; "lite" is the site with notebooks that run in the browser, which then may ask
+Pyodide's host for NumPy. tests/packaging/test_require.py sees that no test asks for PyTorch or numba in another way.
 CI's last run leaves out what has passed in its first one, which has none of them (AUTOLAB_PASSED).
 """
 
