@@ -17,7 +17,7 @@ from autolab.engine.tensor import Tensor
 from autolab.trace.model import Trace, TraceNode, TraceStep
 from autolab.trace.record import graph
 
-NARROW = 340  # pixels that a legend may take below a graph that is narrower
+NARROW = 340  # pixels: what a phone shows of a legend
 
 
 def svg(
@@ -161,7 +161,7 @@ def render(
             parts.append(_node(view.root, node, centre, size, placement.line, at, state(at), at and trace.steps[at - 1], blocks))
     width, height = placement.width, placement.height
     if legend:
-        key, key_width, key_height = _legend(view, bool(trace.steps), height, max(width, NARROW), blocks)
+        key, key_width, key_height = _legend(view, bool(trace.steps), height, NARROW if cells or room else max(width, NARROW), blocks)
         width, height = max(width, key_width), height + key_height
         parts.append(key)
     return _frame(trace, taken, parts, width, height, style)

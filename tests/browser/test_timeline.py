@@ -48,7 +48,9 @@ def test_further_along_the_timeline_is_further_on_the_way(open_page, scrub):
     at = []
     for place in (0.3, 0.7, 0.4):
         scrub(page, place)
-        at += page.evaluate("[...document.querySelectorAll('.al-flight')].map((e) => parseFloat(getComputedStyle(e).translate))")
+        at += page.evaluate(
+            "[...document.querySelectorAll('.al-flight')].map((e) => parseFloat(getComputedStyle(e).translate.split(' ').at(-1)))"
+        )
     assert 0 < at[0] < at[2] < at[1]
 
 
