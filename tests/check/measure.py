@@ -20,9 +20,11 @@ import numpy as np
 from autolab.check import check, diagnose
 
 from . import (  # noqa: F401  (they fill the lists)
+    right_fresh,
     right_more,
     right_styles,
     wrong_families,
+    wrong_held_out_fresh,
     wrong_held_out_layers,
     wrong_held_out_mixed,
     wrong_held_out_pointwise,

@@ -18,7 +18,7 @@ from autolab.check.run.observation import Observation, observe
 from autolab.check.run.reference import stretched_axes, sum_to
 from autolab.engine.op import ELEMENTWISE, Op
 
-from . import right_more, right_styles  # noqa: F401  (fills the list)
+from . import right_fresh, right_more, right_styles  # noqa: F401  (fills the list)
 from .right import RIGHT, ReluFromOutput, Square
 from .wrong import WRONG, ForgetsToSum
 

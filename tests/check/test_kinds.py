@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 import autolab
 from autolab.check import Spec, check, diagnose
+from autolab.check.run.exercises import softmax
 from autolab.engine.op import ELEMENTWISE, GENERAL, Op
 
 
@@ -137,3 +139,54 @@ def assigns(root):
 def test_a_mistake_that_fails_several_scenes_is_said_once():
     (found,) = check("value_backward", assigns).diagnoses
     assert (found.family, found.certainty) == ("overwritten", "certain")
+
+
+def test_no_letter_of_the_checker_is_in_a_sentence():
+    report = check("sinc", lambda g, x: g * (np.cos(x) / x - np.sin(x) / x**2))
+    assert "an intermediate value" in str(report) and "_part" not in str(report)
+
+
+def test_a_rule_is_given_the_settings_that_a_call_left_out():
+    op = Op("stretch", lambda x, *, by=3: by * x, ELEMENTWISE, x=lambda g, by: by * g)
+    assert check(Spec("stretch", op), lambda g, x, by: by * g).passed
+
+
+def test_an_index_along_the_wrong_axis_is_named():
+    rule = lambda g, x, index: (np.add.at(out := np.zeros_like(x), (index % len(x), np.arange(g.shape[1])), g), (out, None))[1]
+    assert "along axis 0" in check("gather", rule).diagnoses[0].text
+
+
+EIGENVALUES = lambda a: autolab.linalg.eigh(a)[0]
+SYMMETRIC = np.array([[4.0, 1.0, 0.3], [1.0, 2.0, -0.6], [0.3, -0.6, 7.0]])
+
+
+@pytest.mark.parametrize(
+    ("rule", "family"),
+    [
+        (lambda g, v: v.T @ np.diag(g) @ v, "transposed"),
+        (lambda g, v: v @ np.diag(g), "factor"),
+        (lambda g, v: np.diag(g), "factor"),
+        (lambda g, v: v @ np.diag(g[::-1]) @ v.T, "flipped"),
+    ],
+)
+def test_eigenvalues_are_read_as_a_product_with_the_eigenvectors(rule, family):
+    wrong = lambda g, a: rule(g, np.linalg.eigh(a)[1])
+    assert diagnose(wrong, EIGENVALUES, [SYMMETRIC])[0].family == family
+
+
+def test_a_target_that_is_not_smoothed_is_off_by_two_numbers():
+    rule = lambda g, x, target: (g * (softmax(x) - 0.9 * np.eye(x.shape[1])[target] - 0.1 / x.shape[1]) / len(x), None)
+    assert "smooths" in check("cross_entropy", rule).diagnoses[0].text
+
+
+def test_all_of_g_at_the_largest_entry_of_all_is_another_axis():
+    def rule(g, x):
+        out = np.zeros_like(x)
+        out.flat[x.argmax()] = g.sum()
+        return out
+
+    assert "the largest of the whole x" in check("amax", rule).diagnoses[0].text
+
+
+def test_a_series_that_is_cut_late_is_not_called_another_coefficient():
+    assert "cut after 4 terms" in check("atanh", lambda g, x: g * (1 + x**2 + x**4 + x**6)).diagnoses[0].text

@@ -222,6 +222,8 @@ def _whole(o: Observation, x: str, to: Callable) -> np.ndarray:
     if _all(axis, o, x) == _all(_axis(o), o, x):
         return o.want[x]
     names = _names(o, axis)
+    if np.shape(names["out"]) == o.g.shape and "keepdims" not in o.names:  # of an index, or of a square
+        return o.reference.gradient(x, o.g, names)
     if o.out.shape == o.want[x].shape:
         return np.reshape(o.reference.gradient(x, np.reshape(o.g, names["out"].shape), names), o.want[x].shape)
     local = o.reference.raw(x, np.ones_like(names["out"]), names)

@@ -177,7 +177,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     return (
         moved or other_operation(wrong, x) or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
-        or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x) or patterns.find_small_error(wrong, x)
+        or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x)
+        or patterns.find_offsets(wrong, x) or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
 
@@ -241,7 +242,11 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     facts = FACTS | {"upstream only"} if first.reference.elementwise else FACTS
     all_calls: list[Family] = []
     wrong_calls: list[Family] = []
-    every = about_g(first.reference) if scaled else families(first, x, explained=lambda: any(f.exact for f in all_calls))
+    every = (
+        about_g(first.reference)
+        if scaled
+        else families(first, x, explained=lambda: any(f.exact and f.name != "function" for f in all_calls))
+    )
     for family in _affordable(every, first):
         if (scaled and family.name not in SHARPER_THAN_A_FACTOR) or _is_said(family, all_calls):
             continue

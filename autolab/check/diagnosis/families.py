@@ -364,8 +364,12 @@ def _about_places(reference: Reference) -> Iterator[Family]:
     for count in (1, 2):
         for axes in combinations((-1, -2, -3), count):
             yield Family("flipped", f"runs backwards along {axes_in_words(axes)}", lambda o, x, a=axes: np.flip(o.want[x], a))
-    for name in reference.inputs:
+    for name in ("g", *reference.inputs):
         for axes in ((-1,), (-2, -1)):
+            if name == "g":
+                yield Family("flipped", f"takes g in the opposite order along {axes_in_words(axes)}",
+                             lambda o, x, a=axes: _rule(o, x, np.flip(o.g, a)))  # fmt: skip
+                continue
             yield Family("flipped", f"uses {name} the wrong way round (flipped) along {axes_in_words(axes)}",
                          lambda o, x, n=name, a=axes: _rule(o, x, **{n: np.flip(o.names[n], a)}))  # fmt: skip
     yield Family("permutation", "is moved by the permutation of forward, where its inverse belongs",

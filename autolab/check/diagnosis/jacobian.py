@@ -238,11 +238,32 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
         return None
     if not (right & ~yours).any():
         return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
-    if found := _misplaced(pair, yours, right):
+    if found := _misplaced(pair, yours, right) or _one_place(o, pair, yours, right):
         return found
     if not (yours & right).any():
         return Mistake("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round")
-    return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on")
+    return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on{_example(pair, yours, right)}")
+
+
+def _one_place(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """All of g at the largest or the smallest entry of all, where each result has chosen its own."""
+    values, hit = np.ravel(o.names[pair.x]), np.flatnonzero(yours.any(axis=0))
+    if len(hit) != 1 or len(yours) < 2 or values.size != right.shape[1] or any(len(set(values[row].tolist())) != 1 for row in right):
+        return None
+    for which, k in (("largest", values.argmax()), ("smallest", values.argmin())):
+        if k == hit[0]:
+            text = f"sends all of g to one entry, the {which} of the whole {pair.x}: each result chose the {which} of its own part"
+            return Mistake("axis", text, True)
+    return None
+
+
+def _example(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> str:
+    """The first result that comes from one entry, and where its g goes instead."""
+    single = np.flatnonzero((yours.sum(axis=1) == 1) & (right.sum(axis=1) == 1) & (yours != right).any(axis=1))
+    if not len(single):
+        return ""
+    to, source = (f"{pair.x}{_index(int(side[single[0]].argmax()), pair.x_shape)}" for side in (yours, right))
+    return f": g{_index(int(single[0]), pair.out_shape)} goes to {to}, and its result came from {source}"
 
 
 def _misplaced(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:

@@ -428,7 +428,7 @@ def _load(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-PART = "_part"  # how the letters of a formula begin that was read from a source
+PART = "__part"  # how the letters of a formula begin that was read from a source, with the underscore that all letters get
 WORDS = {
     "out": "the result of forward", "g": "the incoming gradient", "_G": "the incoming gradient", "_OUT": "the result of forward",
     "_s": "sigmoid(x)", "_z": "the normalised x", "_h": "g * weight", "_p": "the probabilities", "_onehot": "the one-hot target",

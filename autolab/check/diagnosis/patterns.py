@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..run.observation import Observation, all_among, all_differ, close, error_of
+from ..run.observation import Observation, all_among, all_differ, close, error_of, number
 from .diagnosis import Mistake
 from .jacobian import is_linear, jacobians, recognise, ties
 from .scaling import axes_in_words, reduction
@@ -233,6 +233,24 @@ def find_multiple_at_some_places(wrong: Observations, x: str) -> Mistake | None:
     if ratio.size < 3 or not close(ratio, np.full_like(ratio, ratio[0])):
         return None
     return Mistake("places", f"is right at some places, and {ratio[0]:.6g} times the right one at the others")
+
+
+def find_offsets(wrong: Observations, x: str) -> Mistake | None:
+    """Of a loss: off by one number at some places and by another at the rest, whatever the input is there, as a smoothed target is."""
+    levels = []
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        if o.g.size != 1 or got.shape != want.shape or want.size < 6 or not o.g.any():
+            return None
+        off = np.sort((got - want).ravel() / o.g.item())
+        at = np.flatnonzero(np.diff(off) > 1e-9 * np.abs(off).max()) + 1
+        if len(at) != 1:
+            return None
+        levels.append((off[0], off[-1], at[0], off.size))
+    low, high, count, size = levels[0]
+    few, number_of, rest = (low, count, high) if 2 * count < size else (high, size - count, low)
+    text = f"is off by {number(few)} times g at {number_of} of {size} places and by {number(rest)} times g at the rest, whatever {x} is"
+    return Mistake("term", f"{text} there: a constant is not that of forward, as in a target that only one of the two smooths")
 
 
 def find_small_error(wrong: Observations, x: str) -> Mistake | None:

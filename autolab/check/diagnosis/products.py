@@ -61,10 +61,20 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
         return None  # what moves entries by an index multiplies no matrices
     if any(_work(o) > MOST_WORK for o in wrong):
         return None
-    calls = [_call(o, x) for o in _different(wrong)]
+    return _by_words(wrong, x, others, spectral=False) or (_by_words(wrong, x, others, spectral=True) if _is_spectral(o, x) else None)
+
+
+def _is_spectral(o: Observation, x: str) -> bool:
+    """Is it a function of a symmetric matrix with a number for each row, as its eigenvalues are?"""
+    a = np.asarray(o.names[x])
+    return a.ndim == 2 and o.g.shape == a.shape[:1] and a.shape[0] == a.shape[1] and close(a, a.T)
+
+
+def _by_words(wrong: Sequence[Observation], x: str, others: Sequence[Observation], spectral: bool) -> Mistake | None:
+    calls = [_call(o, x, spectral=spectral) for o in _different(wrong)]
     telling = max(calls, key=lambda call: len({n for a in call.letters.values() for n in a.shape[-2:]}))
     elsewhere = [o for o in (_nearby(wrong[0]), *_different(others)[:1]) if o]  # what holds for one matrix may be an accident
-    right, every = _right([telling, *(_call(o, x, answered=False) for o in elsewhere)])
+    right, every = _right([telling, *(_call(o, x, answered=False, spectral=spectral) for o in elsewhere)])
     if not right:
         return None
     for words in (_rearranged(right), _exchanged(right, calls), every if len(every) <= MOST_SEARCHED else []):
@@ -153,7 +163,8 @@ class Call:
         return self.memo[word]
 
 
-def _call(o: Observation, x: str, answered: bool = True) -> Call:
+def _call(o: Observation, x: str, answered: bool = True, spectral: bool = False) -> Call:
+    """`spectral`: g as a diagonal matrix, between the matrices of eigenvectors."""
     gs, got = [o.g], [o.got[x] if answered else o.want[x]]
     if o.g.ndim:
         count = min(MORE_G, 1 + MOST_NUMBERS // max(o.want[x].size, 1))
@@ -166,7 +177,10 @@ def _call(o: Observation, x: str, answered: bool = True) -> Call:
     letters = dict(_fixed_letters(o))
     if o.g.ndim:
         stacked = np.stack(gs)
-        stacked = stacked[..., None] if o.g.ndim == 1 else stacked
+        if spectral:
+            stacked = stacked[..., None] * np.eye(len(o.g))
+            letters |= _both(Letter("eigenvectors"), np.linalg.eigh(np.asarray(o.names[x]))[1])
+        stacked = stacked[..., None] if o.g.ndim == 1 and not spectral else stacked
         letters |= {Letter("g"): stacked, Letter("g", transposed=True): np.swapaxes(stacked, -1, -2)}
     result = None if o.out.ndim else float(o.out)
     return Call(letters, result, np.stack(gs), np.stack(got if answered else want).astype(float), np.stack(want))

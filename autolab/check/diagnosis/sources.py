@@ -74,7 +74,7 @@ def _read(statements: list[ast.stmt], names: dict[str, str], position: int | Non
     for part in parts:
         for target, value in _assigned(part):
             text = ast.unparse(_renamed(value, names))
-            names[target] = letter = f"{PART}{len(letters) + 1}"
+            names[target] = letter = f"{PART[1:]}{len(letters) + 1}"
             letters[letter] = text
     value = last.value
     if position is not None and isinstance(value, ast.Tuple):

@@ -137,6 +137,7 @@ class LocalCandidate:
 
     def __init__(self, rule: Any, reference: Reference, seconds: float = SECONDS):
         self.names, self.judges_forward = reference.inputs, True
+        self.defaults: Mapping[str, Any] = getattr(reference, "defaults", {})  # settings that a call may leave out
         self.tensors: type = object
         needed = getattr(reference, "differentiable", None)  # a box knows the names only
         self.needed, self.seconds = tuple(needed()) if needed else self.names, seconds
@@ -275,7 +276,7 @@ class LocalCandidate:
         context.cache = None
         if "cache" in self.wants and isinstance(out, tuple) and len(out) == 2:
             out, context.cache = out
-        context.names = {**settings, **dict(zip(self.names, inputs, strict=False)), "out": out, "cache": context.cache}
+        context.names = {**self.defaults, **settings, **dict(zip(self.names, inputs, strict=False)), "out": out, "cache": context.cache}
         context.names |= {f"{x}_shape": np.shape(a) for x, a in zip(self.names, inputs, strict=False)}
         context.inputs = inputs
         return out

@@ -33,6 +33,12 @@ def _with_places(rng, shapes, settings):
     return draw(rng, shapes[0]), rng.integers(0, shapes[0][settings["axis"]] - 1, shapes[1])
 
 
+def _with_diagonal(rng, shapes, settings):
+    """Square matrices far from singular ones, and other arrays as they are drawn."""
+    first, *rest = (draw(rng, shape) for shape in shapes)
+    return first + 7 * np.eye(first.shape[-1]), *rest
+
+
 def _with_holes(rng, shapes, settings):
     """Numbers, where to fill, and with what."""
     return draw(rng, shapes[0]), rng.random(shapes[1]) > 0.6, draw(rng, ())
@@ -116,6 +122,13 @@ SPECS: dict[str, Spec] = {
         Spec("index_select", settings=({"axis": 0}, {"axis": 1}), shapes=(((4, 5), (6,)), ((4, 4), (4,))), make=_with_places),
         Spec("masked_fill", shapes=(((3, 5), (3, 5), ()), ((4, 4), (4, 4), ())), make=_with_holes),
         Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
+        Spec("elu", settings=({"alpha": 1.3, "scale": 1.0, "rate": 1.0}, {"alpha": 0.6, "scale": 1.0, "rate": 1.0})),
+        Spec("hardtanh", settings=({"low": -1.05, "high": 1.55},)),
+        Spec("hardshrink", settings=({"lambd": 0.6}, {"lambd": 1.4})),
+        Spec("softshrink", settings=({"lambd": 0.6}, {"lambd": 1.4})),
+        Spec("inv", shapes=(((3, 3),), ((4, 4),), ((2, 3, 3),)), make=_with_diagonal),
+        Spec("det", shapes=(((3, 3),), ((4, 4),), ((2, 3, 3),)), make=_with_diagonal),
+        Spec("solve", shapes=(((3, 3), (3, 2)), ((4, 4), (4, 4))), make=_with_diagonal),
         *EXERCISES,
         *MATRICES,
         *EXPECTATIONS,

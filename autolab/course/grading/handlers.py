@@ -235,11 +235,11 @@ class Handlers:
         """For each name: "function class", "callable", "value", or "missing"."""
         return {name: _kind(self.shell.user_ns.get(name, _MISSING)) for name in names}
 
-    def rules(self, what: Any, inputs: tuple, differentiable: tuple, calls: tuple) -> list:
+    def rules(self, what: Any, inputs: tuple, differentiable: tuple, defaults: dict, calls: tuple) -> list:
         """Several calls of a rule; after one that is not written yet, or that found no end, the others need no answer."""
         from autolab.check.run.candidate import LocalCandidate
 
-        answers, known = [], _ReferenceStub(inputs, differentiable, None)
+        answers, known = [], _ReferenceStub(inputs, differentiable, None, defaults)
         try:
             ready = LocalCandidate(self._object(what), known, LOOPS)
         except TypeError as error:
@@ -311,7 +311,8 @@ class Handlers:
 class _ReferenceStub:
     """As much of a reference as a rule needs in order to be called: names, and forward's result where that is not asked."""
 
-    def __init__(self, inputs: tuple, differentiable: tuple, result: Any):
+    def __init__(self, inputs: tuple, differentiable: tuple, result: Any, defaults: dict | None = None):
+        self.defaults = defaults or {}
         self.inputs, self._differentiable, self.given = tuple(inputs), tuple(differentiable), result
 
     def differentiable(self) -> tuple[str, ...]:

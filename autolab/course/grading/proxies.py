@@ -82,6 +82,7 @@ class SandboxCandidate:
     def __init__(self, name: Any, reference: Reference, ask: Ask, reply: Any = None, by_engine: bool = False):
         self.name, self.inputs, self.result, self.ask = name, reference.inputs, reference.result, ask
         self.differentiable = tuple(reference.differentiable())
+        self.defaults = {k: v for k, v in reference.defaults.items() if _is_plain(v)}
         self.count = 0
         self.judges_forward = not isinstance(name, str)
         if isinstance(name, str):
@@ -95,7 +96,7 @@ class SandboxCandidate:
     def question(self, cases: Sequence[Any]) -> bytes:
         """All calls in one question."""
         calls = [self._call(c.inputs, c.settings, c.upstream, c.between) for c in cases]
-        return protocol.encode(("rules", (self.name, self.inputs, self.differentiable, calls)))
+        return protocol.encode(("rules", (self.name, self.inputs, self.differentiable, self.defaults, calls)))
 
     def prepare(self, question: bytes) -> str | None:
         """Ask for all calls at once, and keep what comes back; what is returned is the same for the same answers.
@@ -139,7 +140,7 @@ class SandboxCandidate:
             self.more = True
             try:
                 (answer,) = self.ask(
-                    "rules", self.name, self.inputs, self.differentiable, [self._call(inputs, settings, upstream, between)]
+                    "rules", self.name, self.inputs, self.differentiable, self.defaults, [self._call(inputs, settings, upstream, between)]
                 )
             except (protocol.Broken, RemoteError) as error:
                 self.ended = str(error) if isinstance(error, RemoteError) else f"Your code was stopped: {error}"
@@ -237,6 +238,11 @@ def _rule_fault(said: Any) -> Fault:
     phase, kind, text, line = said
     kind = kind if kind in KINDS else "exception"
     return Fault("backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300])
+
+
+def _is_plain(value: Any) -> bool:
+    """Can it be handed over? The default of a setting may be anything."""
+    return value is None or isinstance(value, (bool, int, float, str)) or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
 class TooLarge(ValueError):
