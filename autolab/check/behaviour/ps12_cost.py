@@ -173,11 +173,11 @@ CHAIN_COST = Behaviour("chain_cost", (
                    lambda n: {"multiplications": _largest_first(n)})]),
     Scene("two ends", lambda f, n: _costs(f, n[:2]), lambda n: {"multiplications": 0}, "one matrix needs no product",
           "With two sizes there is one matrix, and nothing to multiply.", 1, _sizes),
-    Scene("a long chain", lambda f, n: _costs(f, [*n] * 5), lambda n: {"multiplications": best_bracketing([*n] * 5)},
-          "35 sizes in a moment", "Keep what you have computed for a part of the chain: there are few parts and many brackets.", 2, _sizes,
+    Scene("a long chain", lambda f, n: _costs(f, [*n] * 3), lambda n: {"multiplications": best_bracketing([*n] * 3)},
+          "21 sizes in a moment", "Keep what you have computed for a part of the chain: there are few parts and many brackets.", 2, _sizes,
           slips=[
               Slip("forward mode", "This is forward mode: always from the input's side", "Try every place for the last product.",
-                   lambda n: {"multiplications": _forward([*n] * 5)})]),
+                   lambda n: {"multiplications": _forward([*n] * 3)})]),
 ))  # fmt: skip
 
 
