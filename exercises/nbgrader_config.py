@@ -9,6 +9,7 @@ from autolab.course.grading.formgrader import FILTERS, TEMPLATE
 from autolab.course.grading.pages import FeedbackPage
 from autolab.course.grading.preprocessors import Repair, RunInBox, SubmissionReader
 from autolab.course.grading.release import ReleaseWriter
+from autolab.course.grading.unfinished import GradesAsCsv
 
 c = get_config()  # noqa: F821
 
@@ -30,6 +31,7 @@ c.GenerateAssignment.exporter_class = ReleaseWriter
 c.GenerateFeedback.exporter_class = FeedbackPage
 c.GenerateFeedback.preprocessors = []
 c.ExchangeFactory.release_feedback = ReleaseWhatCameThroughExchange
+c.ExportApp.plugin_class = GradesAsCsv  # says if a regrade is not finished
 
 # Formgrader shows formulas without a network, and text that a student wrote as text.
 c.HTMLExporter.template_file = TEMPLATE

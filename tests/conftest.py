@@ -1,8 +1,10 @@
 """What every test may ask for: seeded randomness, PyTorch to compare with, a real browser.
 
 PyTorch, numba and Chromium are large, and not every machine lets bubblewrap isolate a process, so a test that needs one is
-skipped where it is absent. CI names them in AUTOLAB_REQUIRE ("browser,firefox,torch,numba,box"), and then the run refuses
-to start without them. tests/packaging/test_require.py sees that no test asks for PyTorch or numba in another way.
+skipped where it is absent, and so are those of the site where it is not built. CI names them in AUTOLAB_REQUIRE
+("browser,firefox,torch,numba,box,site"), and then the run refuses to start without them; "lite" is the site with notebooks that
+run in the browser, some of which then take minutes and ask Pyodide's host for NumPy. tests/packaging/test_require.py sees that no
+test asks for PyTorch or numba in another way.
 CI's last run leaves out what has passed in its first one, which has none of them (AUTOLAB_PASSED).
 """
 
@@ -20,13 +22,19 @@ INSTALL = {
     "box": "bubblewrap is not installed or may not isolate here (`apt install bubblewrap`; in a container see docs/instructors.md)",
     "numba": "numba is not installed (`pip install numba`), which one backend of autolab.compile writes its loops with",
     "browser": "Chromium or Playwright is not installed (`apt install chromium`, `pip install playwright`)",
+    "site": "the site is not built (`make site`)",
+    "lite": "the site is not built with the notebooks that run in the browser (`make site`, with npm and a network)",
     "firefox": "Firefox or websocket-client is not installed (`apt install firefox-esr`, `pip install websocket-client`)",
 }
 NEEDS = {"torch": ("torch", "expecttest"), "numba": ("numba",), "browser": ("playwright",), "firefox": ("websocket",)}  # modules
+SITE = {"site": "index.html", "lite": "lite"}
 MARKS = {"oracle": "torch", "browser": "browser", "firefox": "firefox", "numba": "numba"}
 FIXTURES = {"torch": "oracle", "browser": "browser", "page": "browser", "firefox": "firefox"}
 # Folders whose tests do the same whatever else is installed: one that has passed need not pass again in the same Python.
-ROOMS = "amp autograd check compiler data draw engine fast func linalg nn optim rules serialization torch_api trace utils"
+ROOMS = """
+amp autograd check compiler data datasets distributions docs draw engine fast func linalg nn notebooks optim questions rules
+serialization torch_api trace utils widgets
+"""
 ALIKE = tuple(f"{top}/{room}/" for top in ("tests", "autolab") for room in ROOMS.split())
 collect_ignore = ["compat/program.py"]  # a program for PyTorch, which a test runs
 
@@ -45,6 +53,10 @@ def is_here(need):
         from autolab.course.grading.sandbox import works
 
         return works("bubblewrap")
+    if need in SITE:
+        from docs.make.site import PAGES
+
+        return "AUTOLAB_SITE_ADDRESS" in os.environ or (PAGES / SITE[need]).exists()  # looked at where it is deployed, or here
     return all(map(importlib.util.find_spec, NEEDS[need])) and PROGRAMS.get(need, bool)() is not None
 
 
@@ -80,7 +92,7 @@ def pytest_configure(config):
         return
     if (path := os.environ.get("AUTOLAB_PASSED")) and not os.path.exists(path):
         config.pluginmanager.register(Passed(path))
-    required = {name.strip() for name in os.environ.get("AUTOLAB_REQUIRE", "").split(",")} - {"", "lite"}  # test_lite.py looks for that
+    required = {name.strip() for name in os.environ.get("AUTOLAB_REQUIRE", "").split(",")} - {""}
     for need in required:
         if need not in INSTALL:
             raise pytest.UsageError(f"AUTOLAB_REQUIRE names {need!r}; it may name {', '.join(sorted(INSTALL))}")

@@ -34,9 +34,9 @@ WAITING = {
 
 
 def _tell_of_regrade(root: Path, assignment: str) -> None:
-    from autolab.course.grading.stage import Stage
+    from autolab.course.grading.unfinished import state
 
-    if said := Stage(root, assignment).state():
+    if said := state(root, assignment):
         click.echo(said, err=True)
 
 

@@ -25,10 +25,11 @@ NO_CHECKOUT = (
 @click.option("--title", required=True, help="What the site is called.")
 @click.option("--address", help="Where it will be served, for previews of links: https://example.edu/optimization/.")
 @click.option("--lessons", help='The lessons that are in it, as "00 04 gallery"; all if not given.')
-def site(output: Path, root: Path, title: str, address: str | None, lessons: str | None) -> None:
+@click.option("--reference", is_flag=True, help="Also the guide, the API and the code of autolab, which takes minutes more.")
+def site(output: Path, root: Path, title: str, address: str | None, lessons: str | None, reference: bool) -> None:
     """Make a site of lessons and of what is in the course's folder release/, in OUTPUT.
 
-    OUTPUT must not exist. Any host of static files can serve it. It takes some minutes, and a clone of autolab's repository.
+    OUTPUT must not exist. Any host of static files can serve it. It takes a minute or two, and a clone of autolab's repository.
 
     \b
         autolab course site pages --title "Optimization, spring" --lessons "00 03 04"
@@ -43,6 +44,7 @@ def site(output: Path, root: Path, title: str, address: str | None, lessons: str
     command = [sys.executable, "-m", "docs.make.site", "--title", title, "--release", str((root / "release").resolve())]
     for name, value in {"--lessons": lessons, "--address": address}.items():
         command += [name, value] if value else []
+    command += ["--reference"] * reference
     with tempfile.TemporaryDirectory() as folder:  # the clone's own site stays
         environment = {**os.environ, "AUTOLAB_SITE_BUILD": folder}
         done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)

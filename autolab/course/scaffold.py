@@ -145,7 +145,7 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
     if not name.isidentifier():
         raise ValueError(f"{name!r} names a function of the notebook, and must be a name of Python's, such as my_tanh")
     if not re.fullmatch(r"\w[\w.-]*", assignment):
-        raise ValueError(f"{assignment!r} names a folder, and must be of letters, digits, dots and hyphens, such as ps9")
+        raise ValueError(f"{assignment!r} names a folder, and must be of letters, digits, dots and hyphens, such as extra1")
     text = root / "text" / assignment / f"{name.replace('_', '-')}.md"
     if text.exists():
         raise FileExistsError(f"{text} exists already; edit it and run `python -m autolab.course.notebook {root}`")

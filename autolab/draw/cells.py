@@ -11,13 +11,13 @@ from html import escape
 
 import numpy as np
 
-from autolab.draw.marks import CHAR, words
 from autolab.draw.placement import short as _n
 from autolab.trace.model import Trace
 from autolab.trace.values import BINS, TraceValue, histogram, number
 
 ROOM = 58, 46  # pixels for the cells of a value, and as many beside them for its gradient
 PILL = 60, 18  # and on a line
+SCALE = 65  # pixels of the colour scale
 LARGEST = 15  # pixels of a cell
 FAINT = 0.15  # the colour of the smallest number: it is seen not to be zero
 
@@ -128,8 +128,8 @@ def _histogram(counts, ends, x, y, name, room):
     return "".join([*out, f'<path class="al-heat-edge" d="{zero}M{_n(x)} {_n(y)}h{width}v{height}h{-width}z"/></g>'])
 
 
-def key(x: float, y: float, full: tuple[float, float]) -> tuple[str, float]:
-    """The colour scale for a legend, and how wide it is."""
+def scale(x: float, y: float) -> str:
+    """The colour scale for a legend."""
     parts = []
     for k, share in enumerate((-1.0, -0.5, 0.0, 0.5, 1.0)):
         at = f'x="{_n(x + 13 * k)}" y="{_n(y)}" width="13" height="15"'
@@ -138,6 +138,9 @@ def key(x: float, y: float, full: tuple[float, float]) -> tuple[str, float]:
             f'<rect class="al-paper" {at}/><rect class="al-heat-{"low" if share < 0 else "high"}" fill-opacity="{abs(share):.2f}" {at}/>'
             f'<rect class="al-heat-edge" {at}/>{sign}'
         )
-    told = "values to ±" + number(full[0], 3) if full[0] else ""
-    told += (", " if told and full[1] else "") + ("gradients to ±" + number(full[1], 3) if full[1] else "")
-    return "".join(parts) + words(x + 73, y + 12, told, "note"), 73 + CHAR * len(told) + 18
+    return "".join(parts)
+
+
+def told(full: tuple[float, float]) -> list[str]:
+    """What the full colour is of values, and of gradients, where there are any."""
+    return [f"{name} to ±{number(most, 3)}" for name, most in zip(("values", "gradients"), full) if most]

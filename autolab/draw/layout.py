@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 SWEEPS = 4  # rounds of ordering there and back; most graphs are free of crossings after one
 RELAX = 6  # rounds of straightening there and back
-SIDE_GAP = 22  # between two boxes of a layer
+SIDE_GAP = 14  # between two boxes of a layer
 LINE_GAP = 14  # beside a line that passes through a layer
 
 

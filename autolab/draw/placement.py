@@ -15,7 +15,7 @@ NAME = 30  # characters of a name; a longer one is shortened in the picture and 
 HEIGHT = 74  # of a box with three lines; without a backward pass there is no gradient to write
 LOW = 54
 WIDE = 1000  # a picture wider than this goes from top to bottom instead
-MARGIN = 14
+MARGIN = 10
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ def _depth(count, edges):
 
 @lru_cache(256)  # the groups of a large graph have few shapes: 5,000 nodes of a loop make 470 pictures of 120 layouts
 def _run(names, inputs, edges, right, gap, line, extra):
-    port = 26 if right else 92
+    port = 26 if right else 82  # a gradient's frame of eight characters is 78 wide
     if right:
         sizes = [(w, max(line + more, k * port + 8)) for w, k, more in zip(names, inputs, extra)]
         boxes = [LayoutBox(w, h) for w, h in sizes]

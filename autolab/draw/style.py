@@ -56,6 +56,7 @@ STYLE = f"""
 .al-svg .al-head{{font-weight:700;font-size:16px}}
 .al-svg .al-name{{{paint(fill="muted")}}}
 .al-svg .al-note{{{paint(fill="muted")}}}
+.al-svg .al-halo{{paint-order:stroke;stroke-width:5px;{paint(stroke="paper")}}}
 .al-svg .al-grad{{font-weight:600;{paint(fill="grad")}}}
 .al-line{{fill:none;stroke-width:1.5;{paint(stroke="line")}}}
 .al-tip{{{paint(fill="line")}}}

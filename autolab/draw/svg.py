@@ -17,6 +17,8 @@ from autolab.engine.tensor import Tensor
 from autolab.trace.model import Trace, TraceNode, TraceStep
 from autolab.trace.record import graph
 
+NARROW = 340  # pixels that a legend may take below a graph that is narrower
+
 
 def svg(
     loss: Tensor | Trace, step: int | str = "end", direction: str = "auto", legend: bool = True, open: str | None = None,
@@ -159,8 +161,8 @@ def render(
             parts.append(_node(view.root, node, centre, size, placement.line, at, state(at), at and trace.steps[at - 1], blocks))
     width, height = placement.width, placement.height
     if legend:
-        key, key_width = _legend(view, bool(trace.steps), height, blocks)
-        width, height = max(width, key_width), height + 30
+        key, key_width, key_height = _legend(view, bool(trace.steps), height, max(width, NARROW), blocks)
+        width, height = max(width, key_width), height + key_height
         parts.append(key)
     return _frame(trace, taken, parts, width, height, style)
 
@@ -376,29 +378,38 @@ def _is_seen_on_a_line(value):
     return few or bool(tensors.counts_of(value, tensors.PILL))
 
 
-def _legend(view, steps, y, blocks=None):
+def _legend(view, steps, y, room, blocks=None):
+    """What the shapes and colours say, below the picture, in lines of at most `room` pixels: the part, its width and its height."""
     kinds = {n.kind for n in view.nodes if n.id != view.root}
     shown = [("leaf", "leaf"), ("op", "operation"), ("custom", "custom Function"), ("group", "several nodes")]
-    x, parts = MARGIN, []
-    for kind, name in [*[s for s in shown if s[0] in kinds], ("out", "output")]:
-        radius = {"leaf": 7, "out": 2}.get(kind, 2)
-        parts.append(f'<g class="al-{kind}">{_rect("al-box", x, y + 3, 22, 14, radius)}')
-        if kind == "out":
-            parts.append(_rect("al-rim", x + 3, y + 6, 16, 8, 1))
-        if kind == "group":
-            parts.append(f'<path class="al-plus" d="M{_n(x + 7)} {_n(y + 10)}h8m-4 -4v8"/>')
-        parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 15)}">{name}</text></g>')
-        x += 28 + len(name) * CHAR + 18
-    if steps:
-        parts.append(f'<g class="al-edge al-on"><path class="al-line" d="M{_n(x)} {_n(y + 10)}h22"/>')
-        parts.append(f'<path class="al-back" d="{tip(x, y + 10, -1, 0)}"/>')
-        parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 15)}">gradient</text></g>')
-        x += 28 + 8 * CHAR + 18
-    if blocks and any(blocks.full):
-        drawn, wide = tensors.key(x, y + 2, blocks.full)
-        parts.append(drawn)
-        x += wide
-    return _rect("al-key", 4, y - 3, x - 8, 26, 5) + "".join(parts), x
+    entries = [(28, kind, name) for kind, name in [*[s for s in shown if s[0] in kinds], ("out", "output")]]
+    entries += [(28, "gradient", "gradient")] if steps else []
+    entries += [
+        (0 if k else tensors.SCALE + 8, "" if k else "scale", name) for k, name in enumerate(tensors.told(blocks.full) if blocks else [])
+    ]
+    x, wide, lines, parts = MARGIN, 0.0, 1, []
+    for left, kind, name in entries:
+        width = left + len(name) * CHAR
+        if x > MARGIN and x + width + MARGIN > room:
+            x, lines = MARGIN, lines + 1
+        at = y + 28 * (lines - 1)
+        parts.append(_sign(kind, x, at, f'<text class="al-note" x="{_n(x + left)}" y="{_n(at + 15)}">{name}</text>'))
+        x += width + 18
+        wide = max(wide, x)
+    return _rect("al-key", 4, y - 3, wide - 8, 28 * lines - 2, 5) + "".join(parts), wide, 28 * lines + 2
+
+
+def _sign(kind, x, y, told):
+    """A sign of the legend, with its words."""
+    if kind in ("", "scale"):
+        return (tensors.scale(x, y + 2) if kind else "") + told
+    if kind == "gradient":
+        line = f'<path class="al-line" d="M{_n(x)} {_n(y + 10)}h22"/><path class="al-back" d="{tip(x, y + 10, -1, 0)}"/>'
+        return f'<g class="al-edge al-on">{line}{told}</g>'
+    inside = _rect("al-box", x, y + 3, 22, 14, 7 if kind == "leaf" else 2)
+    inside += _rect("al-rim", x + 3, y + 6, 16, 8, 1) if kind == "out" else ""
+    inside += f'<path class="al-plus" d="M{_n(x + 7)} {_n(y + 10)}h8m-4 -4v8"/>' if kind == "group" else ""
+    return f'<g class="al-{kind}">{inside}{told}</g>'
 
 
 def _rect(name, x, y, w, h, radius):

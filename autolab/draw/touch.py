@@ -55,20 +55,28 @@ def hit(path: str) -> str:
     return f'<path d="{path}" class="al-hit-line"/>'
 
 
-def pressable(parts: str | Iterable[str], set: tuple[str, object] | None = None, action: str = "", label: str = "") -> str:
+def pressable(
+    parts: str | Iterable[str], set: tuple[str, object] | None = None, action: str = "", label: str = "", key: str = ""
+) -> str:  # fmt: skip
     """Parts that can be pressed: they set a control (`set=("cut", "detach()")`) or do an action of a StateMachine.
 
-    `label` is what a screen reader says; without one it reads the words inside.
+    `label` is what a screen reader says; without one it reads the words inside. `key`: see `keyed`.
     """
     if (set is None) == (not action):
         raise ValueError("pressable sets a control or does an action: give one of set=(control, stop) and action=name")
     what = f'data-action="{escape(action)}"' if action else f'data-set="{escape(set[0])}" data-stop="{escape(json.dumps(set[1]))}"'
-    return _pressed("al-press", f"press {action or set[0]} {set and set[1]}", what, label, parts)
+    return _pressed("al-press", key or f"press {action or set[0]} {set and set[1]}", what, label, parts)
 
 
-def draggable(parts: str | Iterable[str], action: str, onto: str, label: str = "") -> str:
-    """Parts that do an action of a StateMachine when they are dragged onto the `drop` of that name, or pressed."""
-    return _pressed("al-press al-drag", f"drag {action}", f'data-action="{escape(action)}" data-onto="{escape(onto)}"', label, parts)
+def draggable(parts: str | Iterable[str], action: str, onto: str | dict[str, str], label: str = "", key: str = "") -> str:
+    """Parts that do an action of a StateMachine when they are dragged onto the `drop` of that name, or pressed.
+
+    `onto` may also name several drops, each with its action: `{"layer": "Run", "slots": "Keep"}`. `key`: see `keyed`.
+    """
+    drops = json.dumps(onto if isinstance(onto, dict) else {onto: action})
+    return _pressed(
+        "al-press al-drag", key or f"drag {action}", f'data-action="{escape(action)}" data-onto="{escape(drops)}"', label, parts
+    )
 
 
 def _pressed(kind, key, what, label, parts):

@@ -331,7 +331,7 @@ def rule_call(op: Op, x: str, values: list[str], names: dict[str, Any]) -> str:
     if by_dot != text:
         text = f"({by_dot}) if type(g) is ndarray else {text}"
     elif typed not in (text, None):
-        text = f"{typed} if type(g) is ndarray and g.dtype is F32 else {text}"
+        text = f"{typed} if type(g) is ndarray and g.dtype is F32 and g.ndim else {text}"
     if rule.compute is not rule.function:
         least = KERNELS[rule.function].least
         on_arrays = f"type(g) is ndarray and g.size >= {least}" if least else "not isinstance(g, Tensor)"

@@ -66,7 +66,7 @@ neuron = prediction(
 )
 
 boxes = prediction(
-    "relu(X @ W.T + b) @ v + c, minus the target, squared and summed: how many boxes has its graph, if W, b, v and c ask for gradients and X does not?",
+    "relu(X @ W.T + b) @ v + c, minus the target, squared and summed: how many boxes does its graph have, if W, b, v and c ask for gradients and X does not?",
     13,
     why="Nine operations (transpose, @, +, relu, @, +, -, square, sum) and four leaves.",
     wrong={

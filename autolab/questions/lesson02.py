@@ -115,7 +115,7 @@ quiz = (
         ["y.requires_grad is True", "the first edge of the product is None"],
     ),
     number(
-        "`s = a * b`, then `s = s + s` twice. How many nodes has the graph, accumulators included, if both a and b require a gradient?",
+        "`s = a * b`, then `s = s + s` twice. How many nodes does the graph have, accumulators included, if both a and b require a gradient?",
         5,
         why="Two sums, one product and two accumulators; a node used twice is still one node.",
         wrong={

@@ -130,7 +130,7 @@ quiz = (
         ["torch.autograd.grad(x * 2, x)", "with torch.no_grad(): y = x * 2"],
     ),
     choice(
-        "A frozen encoder should let a gradient through to the image in front of it. Which of these lets it?",
+        "A frozen encoder should let a gradient through to the image in front of it. Which of these does?",
         {
             "encoder(image).detach()": "It cuts the path to the image together with the encoder.",
             "computing it within no_grad": "Nothing is recorded there, so there is no path back to the image.",

@@ -72,14 +72,15 @@ disk = prediction(
 
 quiz = (
     "10 memory",
-    choice(
-        "Which of these lowers the memory that training takes?",
+    several(
+        "Which of these lower the peak of a training step?",
         {
             "halving the batch": "Every activation halves. Weights and optimizer state stay.",
-            "replacing x.tanh() by x.sin()": "`tanh` keeps its result and `sin` its input: one array each, so nothing is gained in general.",
-            "calling backward twice": "A second pass is refused, or needs retain_graph=True, which keeps everything longer.",
+            "del h, for an intermediate result h, before backward": "The name is gone, but the nodes still hold the array, and the peak is as before.",
+            "a checkpoint around half of the layers": "What they compute is dropped after the forward run, and computed again when it is needed.",
+            "replacing x.tanh() by x.sin()": "tanh keeps its result and sin its input: one array each, so nothing is gained in general.",
         },
-        "halving the batch",
+        ["halving the batch", "a checkpoint around half of the layers"],
     ),
     number(
         "100 layers, checkpointed in 10 segments: about how many activations at the peak, not counting gradients under way?",

@@ -2,15 +2,17 @@
 
 from autolab.widgets.questions import choice, number, order, prediction, several, shape
 
-regression = prediction(
-    "All weights are 0 in the beginning. What is the loss?",
-    2.3026,
+score = prediction(
+    "One picture, three classes, all scores 0, and the third class is the right one. What is the gradient of the loss for the third score?",
+    -0.6667,
     tolerance=2e-3,
-    why="All scores are equal, so each of the ten classes has probability 1/10, and -log(1/10) = log 10 = 2.3026.",
+    why="Equal scores give 1/3 each, and the target is 1: 1/3 - 1 = -2/3. A larger score would lower the loss.",
     wrong={
-        0: "A loss of 0 would mean certainty about the right class.",
-        1: "That is the base-10 logarithm. The loss takes the natural one.",
-        0.1: "That is the probability. The loss is minus its logarithm.",
+        0.6667: "The gradient is probability minus target. The probability is too small here, so it is negative.",
+        0.3333: "That is the probability, and the gradient of the two wrong classes, whose target is 0.",
+        -1: "That is minus the target alone. The probability, 1/3, is added.",
+        1.0986: "That is the loss itself, log 3.",
+        -0.2222: "1/3 · (-2/3): the factor p of the softmax's own rule is undone by the logarithm.",
     },
 )
 

@@ -15,6 +15,19 @@ dual = prediction(
     },
 )
 
+nested = prediction(
+    "y = x·x·x + x once more, with x = (2 + ε) and the tangent (1 + 0ε). What is the tangent of the tangent of y?",
+    12,
+    why="The tangent of y is 3x² + 1, computed with a dual x. Its own tangent is the derivative of that, 6x = 12.",
+    wrong={
+        13: "That is the tangent of y, the first derivative. Its tangent is the derivative of 3x² + 1.",
+        6: "That is the third derivative. The second is 6x, and x is 2.",
+        0: "The tangent of x has tangent 0. But that of y depends on x, and x moves.",
+        10: "That is the value of the value.",
+        169: "13 · 13: a derivative of a derivative is not a square.",
+    },
+)
+
 jvp = prediction(
     "v = (1, 0). What is the second entry of Jv?",
     3,

@@ -216,10 +216,10 @@ def gaps(values, inner):
 
 
 def eigh_rule(g, out_0, out_1):
+    """Symmetric, as x is: eigenvectors can only rotate, and a symmetric part of `inner` would have nothing to act on."""
     inner = out_1.mT @ g[1]
-    n = inner.shape[-1]
-    off = inner * (1 - np.eye(n, dtype=inner.dtype))
-    return out_1 @ (off / gaps(out_0, off) + g[0][..., None] * np.eye(n, dtype=inner.dtype)) @ out_1.mT
+    off = (inner - inner.mT) * 0.5
+    return out_1 @ (off / gaps(out_0, off) + g[0][..., None] * np.eye(off.shape[-1], dtype=off.dtype)) @ out_1.mT
 
 
 eigh = op(

@@ -8,7 +8,8 @@ from importlib import resources
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
-from autolab.trace.values import TraceValue, collector_paused
+from autolab.trace.values import TraceValue
+from autolab.utils.collector import collector_paused
 
 FORMAT = "autolab-trace"
 VERSION = 3

@@ -8,7 +8,8 @@ from autolab.trace import adapter
 from autolab.trace.model import GradUpdate, HookEvent, SavedItem, SentGradient, Trace, TraceEdge, TraceNode, TraceStep
 from autolab.trace.names import find_names
 from autolab.trace.sentences import broadcast_axes, equation, step_sentence, symbol
-from autolab.trace.values import collector_paused, shape_text, value_of
+from autolab.trace.values import shape_text, value_of
+from autolab.utils.collector import collector_paused
 
 ARRAYS = np.ndarray, np.generic
 RECOMPUTE = 4096  # a result that nobody remembers is computed again if its inputs are known and this small

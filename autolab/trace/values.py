@@ -1,10 +1,8 @@
 """Numbers as a reader sees them, and large tensors as a summary that says so."""
 
-import gc
 import hashlib
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,18 +17,6 @@ BINS = 20  # of the histogram beside it
 CHUNK = 1 << 16  # elements that are counted at a time
 CORNER = 4  # rows and columns of the corner that stands for a larger one
 FLOATS = float, np.floating
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Without the search for garbage in cycles. A trace is many small objects and no garbage: searching them costs a third of the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def number(x: float | np.generic, digits: int = 6) -> str:

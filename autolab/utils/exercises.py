@@ -143,7 +143,7 @@ def exercises(*names: str, folder: str | Path = ".") -> Copies | Listing:
 
 def listed() -> list[ProblemSet]:
     """All problem sets, in their order. Raises FileNotFoundError if they are not installed."""
-    return [_described(path) for path in sorted(_handout().iterdir()) if path.is_dir()]
+    return [_described(path) for path in sorted(_handout().iterdir(), key=lambda p: (len(p.name), p.name)) if path.is_dir()]
 
 
 def _handout() -> Path:

@@ -22,6 +22,7 @@ from autolab.widgets.path_sums import paths as paths
 from autolab.widgets.precision import underflow as underflow
 from autolab.widgets.questions import predict as predict, quiz as quiz
 from autolab.widgets.race import optimizer_race as optimizer_race
+from autolab.widgets.schedule_game import checkpoint_game as checkpoint_game
 from autolab.widgets.shapes import broadcast_backward as broadcast_backward
 from autolab.widgets.softmax import softmax_backward as softmax_backward
 from autolab.widgets.stepper import Stepper as Stepper
@@ -31,4 +32,4 @@ from autolab.widgets.versions import version_counter as version_counter
 from autolab.widgets.vmapping import loop_to_vmap as loop_to_vmap
 from autolab.widgets.worlds import compare as compare
 
-__all__ = ['Explorer', 'Stepper', 'accumulation', 'attention_backward', 'broadcast_backward', 'chain_rule', 'checkpoint_timeline', 'compare', 'convolution_backward', 'curvature', 'dual_numbers', 'expectation_gradients', 'explore', 'finite_differences', 'forward_against_reverse', 'forward_and_back', 'fusion', 'gradient_graph', 'graph_builder', 'implicit_function', 'live', 'loop_to_vmap', 'matmul_backward', 'memory_against_depth', 'optimizer_race', 'paths', 'predict', 'progress', 'quiz', 'scissors', 'softmax_backward', 'train', 'two_gradients', 'underflow', 'vanishing_and_exploding', 'vector_jacobian', 'version_counter']
+__all__ = ['Explorer', 'Stepper', 'accumulation', 'attention_backward', 'broadcast_backward', 'chain_rule', 'checkpoint_game', 'checkpoint_timeline', 'compare', 'convolution_backward', 'curvature', 'dual_numbers', 'expectation_gradients', 'explore', 'finite_differences', 'forward_against_reverse', 'forward_and_back', 'fusion', 'gradient_graph', 'graph_builder', 'implicit_function', 'live', 'loop_to_vmap', 'matmul_backward', 'memory_against_depth', 'optimizer_race', 'paths', 'predict', 'progress', 'quiz', 'scissors', 'softmax_backward', 'train', 'two_gradients', 'underflow', 'vanishing_and_exploding', 'vector_jacobian', 'version_counter']

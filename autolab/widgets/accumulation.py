@@ -12,8 +12,8 @@ from autolab.widgets.functions import function_name, value_and_gradient
 from autolab.widgets.panel import Frame, StateMachine
 
 BACKWARD, ZERO, STEP = "Backward", "Zero grad", "Step"
-TILE, HIGH = 276, 300
-PAGE_STATES = 1500  # a page of more is over 150 kB
+TILE, HIGH, LOW = 276, 300, 36  # pixels of a half, and of what is below it
+PAGE_STATES = 1400  # a page of more is over 150 kB
 
 
 def square(w):
@@ -22,7 +22,9 @@ def square(w):
 
 
 def accumulation(f=square, w=3.0, lr=0.1):
-    """Press Backward, Zero grad and Step in any order, and watch what is in `.grad`: every backward pass adds.
+    """Drag the gradient into the bucket, tip it out, drag what is in it onto the curve: every backward pass adds to `.grad`.
+
+    The buttons Backward, Zero grad and Step do the same, in any order.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def accumulation(f=square, w=3.0, lr=0.1):
                   f"Step moves w by -{short(lr)} × {held}, to {number(value)}. The bucket stays as it is.",
         }[action]  # fmt: skip
         moved = value + lr * grad if action == STEP and grad is not None else value  # where w was
-        picture = _hill(curve(_scale(value, moved, start=reach)), value, moved, grad) + _bucket(grad, added, _scale(grad, start=step))
+        picture = _hill(curve(_scale(value, moved, start=reach)), value, moved, grad) + _bucket(grad, added, lr, _scale(grad, start=step))
         flights = [chart.flight(f"+ {short(added)}", (TILE / 2, 130), (TILE + 150, 120), "grad")] if action == BACKWARD and added else []
         return Frame(said, picture, [["w", number(value)], ["w.grad", held], ["last poured in", number(added)]], flights=flights)
 
@@ -97,7 +99,7 @@ def accumulation(f=square, w=3.0, lr=0.1):
     title = f"The bucket of gradients of {function_name(f)}"
     begin, actions = (float(w), None, 0.0, ""), [BACKWARD, ZERO, STEP]
     more = {"walk": 10 * [BACKWARD, STEP, ZERO], "page_states": PAGE_STATES, "breaks": [TILE]}
-    return StateMachine(title, begin, act, show, lambda s: actions, ["What", "Number"], (2 * TILE, HIGH), **more)
+    return StateMachine(title, begin, act, show, lambda s: actions, ["What", "Number"], (2 * TILE, HIGH + LOW), **more)
 
 
 def _scale(*numbers, start):
@@ -109,19 +111,28 @@ def _scale(*numbers, start):
 
 
 def _hill(curve, value, before, grad):
-    """The loss with w on it, where it came from, and the slope that the gradient says."""
+    """The loss with w on it, where it came from, and the slope that the gradient says; below it the gradient to drag."""
     axes, base, f = curve
     height, slope = value_and_gradient(f, value)
-    parts = [base, axes.straight(value, height, slope) if grad is not None else "", axes.point(value, height, "a")]
+    parts = [chart.drop(base, "curve"), axes.straight(value, height, slope) if grad is not None else "", axes.point(value, height, "a")]
     parts.append(chart.words(axes.left + 6, axes.top + 18, f"w = {short(value)}", "value"))
     if before != value:
         old = value_and_gradient(f, before)[0]
         x0, x1, y = axes.x(before), axes.x(value), axes.y(old)
         parts += [chart.mark(x0, y, "b", 4), chart.arrow(x0, y, x1, y, "line") if abs(x1 - x0) > 9 else ""]
+    label = f"{BACKWARD}: the gradient {number(slope)} into the bucket"
+    parts.append(chart.words(12, HIGH + 22, "gradient", "note"))
+    parts.append(chart.draggable(_chip(90, short(slope), "grad"), BACKWARD, "bucket", label, key="gradient"))
     return parts
 
 
-def _bucket(grad, added, scale):
+def _chip(x, text, kind):
+    """A box with a few words, below the picture, that can be dragged or pressed."""
+    wide = max(chart.CHAR * len(text) + 16, 44)
+    return chart.rectangle(x, HIGH + 2, wide, 30, kind) + chart.words(x + wide / 2, HIGH + 22, text, "grad" * (kind == "grad"), "middle")
+
+
+def _bucket(grad, added, lr, scale):
     """The bucket with its scale: what was in it, and what was poured in last; a negative gradient hangs below zero."""
     top, middle, low = 40.0, 150.0, 260.0
     held, left, right = (grad or 0.0), TILE + 96, TILE + 196
@@ -144,6 +155,11 @@ def _bucket(grad, added, scale):
             above, below = sorted((y(low_end), y(high_end)))
             parts.append(chart.rectangle(left + 8, above, right - left - 16, below - above, kind))
     parts.append(f'<path d="M{left} {top}V{low}H{right}V{top}M{left - 4} {middle}H{right + 4}" class="al-l al-l-line"/>')
+    parts.append(chart.drop(f'<rect x="{left}" y="{top}" width="{right - left}" height="{low - top}" class="al-cell al-hit"/>', "bucket"))
+    if grad is not None:
+        step = f"-{short(lr)} × {short(held)}"
+        parts.append(chart.draggable(_chip(TILE + 12, step, "leaf"), STEP, "curve", f"{step}: {STEP}", key="step"))
+    parts.append(chart.pressable(_chip(TILE + 168, ZERO.lower(), "op"), action=ZERO, key="zero"))
     if added:
         parts += [chart.words(right + 10, (y(was) + y(held)) / 2 + 5, f"+ {short(added)}", "grad")]
     return parts

@@ -14,7 +14,7 @@ from autolab.widgets.panel import Frame, Panel, choice, timeline
 from autolab.widgets.shapes import ring
 
 MOST = 5, 4  # tokens and numbers of each that a picture has room for
-CELL = 44, 30
+CELL = 50, 30
 TOP, BETWEEN = 34, 34  # pixels above a row of matrices, for their titles
 Q = ((1.0, 0.5), (0.0, 2.0), (1.5, -1.0))
 K = ((1.0, 0.0), (-0.5, 1.0), (1.0, 1.0))

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import autolab as torch
 from autolab.draw import chart
 from autolab.draw.chart import rectangle, words
-from autolab.trace.values import collector_paused
 from autolab.utils.checkpoint import checkpoint, checkpoint_sequential
+from autolab.utils.collector import collector_paused
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
 

@@ -9,8 +9,8 @@ import autolab as torch
 from autolab import nn
 from autolab.draw import chart
 from autolab.draw.chart import Axes
-from autolab.trace.values import collector_paused
 from autolab.utils.checkpoint import checkpoint_sequential
+from autolab.utils.collector import collector_paused
 from autolab.widgets.panel import Frame, Panel, slider
 
 

@@ -10,7 +10,7 @@ from autolab.draw.chart import Axes, words
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
-from autolab.widgets.race import clipped, surface
+from autolab.widgets.race import clipped, goal, surface
 
 TILE, PLOT, HIGH = 276, 252, 322
 STOPS = 5  # places along each axis: the page has them all
@@ -88,17 +88,17 @@ def curvature(f=None, start=(-1.0, 1.0), x=(-2, 2), y=(-2, 2), stops=STOPS, rate
         return _Local(functions[name], px, py)
 
     def make(function, px, py, rate, angle):
-        here = local(function, px, py)
+        here, (ground, lowest) = local(function, px, py), grounds(function)
         turn = np.deg2rad(angle)
         v = np.array([np.cos(turn), np.sin(turn)])
         hv = here.times(v)
         newton, gradient = here.step(here.newton), here.step(-rate * here.g)
-        parts = [plane.frame(), grounds(function), _model(plane, here)]
+        parts = [plane.frame(), ground, _model(plane, here)]
         parts.append(_arrow(plane, here.p, None if newton is None else here.p + here.newton, "b"))
         parts.append(_arrow(plane, here.p, here.p - rate * here.g, "grad"))
         parts.append(chart.handle(plane.x(px), plane.y(py), "px", "py", "the point"))
         parts.append(chart.legend(12, PLOT + 26, [("grad", "gradient step"), ("b", "Newton")]))
-        parts.append(chart.legend(12, PLOT + 52, [("c", "level of the model")]))
+        parts.append(chart.legend(12, PLOT + 52, [("c", "model's level")]) + goal(TILE - 84, PLOT + 52, lowest))
         parts += _turning(round_v, here, v, hv)
         bend = float(v @ hv)
         parts.append(words(TILE + 12, PLOT + 57, f"H v = {_pair(hv)}"))

@@ -97,7 +97,7 @@ def expectation_gradients(f=None, mus=(-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5), si
 
     controls = [
         choice("f", list(functions)), slider("mu", mus, start=1.0), slider("sigma", sigmas, start=1.0),
-        slider("samples", samples, [str(n) for n in samples], start=samples[0], label="samples of an estimate"),
+        slider("samples", samples, [str(n) for n in samples], start=samples[0], label="samples"),
         choice("baseline", list(BASELINES)),
     ]  # fmt: skip
     tracks = {"mu": [next(iter(known.values()))[0].x(m) for m in mus]}

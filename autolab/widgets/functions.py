@@ -57,6 +57,7 @@ def graph_pieces(trace, step="end", direction="auto"):
 
 TILE, SMALL_TILE, HIGH = 276, 138, 306  # widths of the large and the small pictures, and the height of all
 MOST_TILES = 8
+PHONE = 360  # a graph of at most so many pixels goes down the page, which a phone shows in full
 
 
 def square_of_line(x):
@@ -396,7 +397,8 @@ def forward_and_back(f=square_of_line, /, **inputs):
     trace = record(result, names=leaves)
     ops = [n for n in trace.nodes if n.kind != "leaf"][::-1]
     count = len(ops)
-    pieces, width, height = graph_pieces(trace)
+    direction = "down" if graph_pieces(trace, direction="down")[1] <= PHONE else "auto"
+    pieces, width, height = graph_pieces(trace, direction=direction)
     boxes = _boxes(pieces)
 
     def hidden(pieces, known):
@@ -410,7 +412,7 @@ def forward_and_back(f=square_of_line, /, **inputs):
     def make(step):
         forward, back = min(step, count), max(step - count, 0)
         known = {n.id for n in trace.nodes if n.kind == "leaf"} | {n.id for n in ops[:forward]}
-        pieces = list(hidden(graph_pieces(trace, back)[0], known))
+        pieces = list(hidden(graph_pieces(trace, back, direction)[0], known))
         if 0 < step <= count:
             node = ops[step - 1]
             pieces = [p.replace('class="al-node', 'class="al-node al-now', 1) if f'data-node="{node.id}"' in p else p for p in pieces]

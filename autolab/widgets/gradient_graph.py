@@ -96,7 +96,6 @@ def gradient_graph(f=None, x=1.5):
     places = {name: _places(graphs) for name, graphs in starts.items()}
     parts_of = [max(1, min(STEPS, *(g.counts[k] - g.counts[k - 1] for g in starts.values()))) for k in (1, 2)]
     left = max(300, *(place.size[0] for place in places.values()))
-    places = {name: _places(graphs, left) for name, graphs in starts.items()}
     height = max(PLOT[1] + 110, *(place.size[1] for place in places.values()))
     curves = {name: _curves(f, name, stops, left) for name, f in functions.items()}
 
@@ -186,17 +185,15 @@ def _count(graphs, step, parts_of):
     return first + math.ceil((second - first) * one / parts_of[0]) + math.ceil((third - second) * two / parts_of[1])
 
 
-def _places(graphs, wide=0):
-    """Where nodes and lines stand: layers by `autolab.draw`, from x downward, in the middle of a width."""
+def _places(graphs):
+    """Where nodes and lines stand: layers by `autolab.draw`, from x downward, from the left on."""
     nodes = graphs.nodes
     edges = [(i, k) for k, node in enumerate(nodes) for i in node.inputs]
     boxes = [LayoutBox(TALL if k in graphs.roots or not k else BOX[1], BOX[0]) for k in range(len(nodes))]
     made = layout(boxes, [(k, i) for i, k in edges], GAP, 20)  # from the results back: so the layers are counted from x
 
-    left = max(LEFT, (wide - made.across) / 2)
-
     def place(points):
-        return [(round(left + across), round(TOP + made.along - along)) for along, across in reversed(points)]
+        return [(round(LEFT + across), round(TOP + made.along - along)) for along, across in reversed(points)]
 
     def line(points, kind, tip):
         way = "L".join(f"{x} {y}" for x, y in (points[:-1] if tip else points))

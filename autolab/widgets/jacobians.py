@@ -156,7 +156,7 @@ FUNCTIONS = {
     "exp(x)": torch.exp, "x ** 2": lambda x: x**2, "relu(x)": torch.relu, "sum(x)": torch.sum, "cumsum(x)": lambda x: torch.cumsum(x, 0),
     "W @ x": lambda x: torch.tensor(WEIGHT, dtype=torch.float64) @ x, "softmax(x)": lambda x: torch.softmax(x, 0),
 }  # fmt: skip
-CELL = 45, 30
+CELL = 48, 30
 GAP = 6
 
 

@@ -182,7 +182,15 @@ def _draw(n, arcs, joints, current, all_paths, grads, visited, room):
             parts.append(words((x0 + x1) / 2, JOINT - lift * 0.68 + (-7 if lift >= 0 else 18), text, "grad" if lit else "note", "middle"))
     for i in range(n + 1):
         seen = i > n - visited
-        parts.append(f'<circle cx="{_x(i)}" cy="{JOINT}" r="9" class="al-cell al-k-{"grad" if seen else "leaf"}"/>')
+        joint = f'<circle cx="{_x(i)}" cy="{JOINT}" r="9" class="al-cell al-k-{"grad" if seen else "leaf"}"/>'
+        action = NEXT_JOINT if i == n - visited else NEXT_PATH if i == 0 else ""
+        parts.append(
+            chart.pressable(
+                f'<circle cx="{_x(i)}" cy="{JOINT}" r="16" class="al-hit"/>{joint}', action=action, label=action, key=f"joint {i}"
+            )
+            if action
+            else joint
+        )
         parts.append(words(_x(i), JOINT + 88, number(joints[i], 2), "value", "middle"))
         if seen:
             parts.append(words(_x(i), JOINT + 112, number(grads[i], 2), "grad", "middle"))

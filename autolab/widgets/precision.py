@@ -71,7 +71,9 @@ def underflow(gradients=None, history=None):
         ("normal", NORMAL, LARGEST, 17),
         ("inf", LARGEST, bins[-1], 17),
     )
-    marks += [chart.words((axes.x(low) + axes.x(high)) / 2, axes.top + down, name, "note", "middle") for name, low, high, down in zones]
+    marks += [
+        chart.words((axes.x(low) + axes.x(high)) / 2, axes.top + down, name, "note al-halo", "middle") for name, low, high, down in zones
+    ]
     # the handle is below the median, and the histogram moves with it
     anchor = min(float(np.median(sizes)), bins[-1] / stops[-1])
     track = [axes.x(max(anchor, bins[0]) * s) for s in stops]

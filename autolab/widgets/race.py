@@ -76,8 +76,10 @@ def optimizer_race(f=valley, start=(-2.5, 1.0), x=(-3, 3), y=(-1, 3), steps=40, 
     kinds = dict(zip(optimizers, "abc"))
     takes = {name for name, make in optimizers.items() if "momentum" in _arguments(make)}
     axes = Axes(x, y, (0, 0), (TILE, HIGH), ("x", "y"))
-    base = [axes.frame(), surface(f, axes)]
+    ground, lowest = surface(f, axes)
+    base = [axes.frame(), ground]
     legend = [chart.legend(TILE + 12, 60 + 62 * k, [(kind, name[:18])]) for k, (name, kind) in enumerate(kinds.items())]
+    legend.append(goal(TILE + 25, 60 + 62 * len(kinds), lowest))
 
     @functools.cache
     def path(name, x0, y0, rate, momentum):
@@ -235,7 +237,7 @@ def _heights(f, across, down):
 
 
 def surface(f, axes, levels=LEVELS, tolerance=0.2):
-    """Level lines, denser in colour where the loss is small, and the lowest place that is shown."""
+    """Level lines, denser in colour where the loss is small, and the lowest place that is shown; and what that place is."""
     (x0, x1), (y0, y1) = axes.xlim, axes.ylim
     across, down = np.linspace(x0, x1, GRID), np.linspace(y0, y1, GRID)
     values = _heights(f, across, down)
@@ -250,9 +252,16 @@ def surface(f, axes, levels=LEVELS, tolerance=0.2):
         if path:
             parts.append(f'<path d="{path}" class="al-l al-l-line" style="stroke-width:1px;stroke-opacity:{0.95 - 0.07 * k:.2f}"/>')
     (px, py), inside = _minimum(f, (across[j], down[i]), (across[1] - across[0], down[1] - down[0]), axes)
-    told = chart.words(min(max(px, axes.left + 36), axes.left + axes.width - 36), py + 24 if py < axes.top + axes.height - 40 else py - 14,
-                      "minimum" if inside else "lowest", "note", "middle")  # fmt: skip
-    return "".join(parts) + f'<path d="M{px - 7:.1f} {py:.1f}h14M{px:.1f} {py - 7:.1f}v14" class="al-plus"/>' + told
+    return "".join(parts) + _plus(px, py), "minimum" if inside else "lowest"
+
+
+def goal(x, y, name):
+    """The legend of the lowest place."""
+    return _plus(x, y) + chart.words(x + 19, y + 5, name)
+
+
+def _plus(x, y):
+    return f'<path d="M{x - 7:.1f} {y:.1f}h14M{x:.1f} {y - 7:.1f}v14" class="al-plus"/>'
 
 
 def _minimum(f, near, cell, axes):

@@ -12,7 +12,7 @@ from autolab.widgets.shapes import ring
 
 MOST = 6  # logits that a picture has room for
 STOPS = -2.0, 0.0, 2.0, 4.0  # of the logit that is dragged
-CELL = 44, 30
+CELL = 50, 30
 LEFT, ZERO = 60, 58  # pixels: where the columns begin, and where a bar of a logit does
 UNIT = 11  # of a bar, for 1
 Z, P, J = 112, 154, 222  # from the top

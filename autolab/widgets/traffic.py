@@ -94,9 +94,11 @@ def fusion(f=_chain, x=None):
         for k, label in enumerate(labels):
             i = k - len(inputs)
             freed = k not in kept and i >= 0 and (last_use.get(k, count) + 1 < done or through > 0)
-            parts += _array(0, k, label, DRAWN if i < done else 0, freed)
+            array = _array(0, k, label, DRAWN if i < done else 0, freed)
+            parts += array if i < 0 else [chart.pressable(array, set=("step", i + 1), key=f"operation {i}")]
             if i < 0 or k in kept:
-                parts += _array(LEFT, k, label if i < 0 else "result", DRAWN if i < 0 else through)
+                name, *cells = _array(LEFT, k, label if i < 0 else "result", DRAWN if i < 0 else through)
+                parts += [name, *(cells if i < 0 else _blocks(cells, count))]
         low = TOP + ROW * len(labels) + 26
         parts += _cache(0, low, [calls[done - 1][0]] if 0 < step <= count else [])
         parts += _cache(LEFT, low, [name for name, _, _ in calls] if through else [])
@@ -155,6 +157,13 @@ def _array(left, k, label, filled, freed=False):
         return [words(left + 12, y + 16, label[:9], "freed"), words(left + BLOCKS, y + 16, "freed", "freed")]
     cells = [rectangle(left + BLOCKS + CELL * b, y, CELL - 3, 22, "leaf" if b < filled else "empty") for b in range(DRAWN)]
     return [words(left + 12, y + 16, label[:9]), *cells]
+
+
+def _blocks(cells, before):
+    """The blocks of the result: pressing one runs the fused loop up to it."""
+    return [
+        chart.pressable(c, set=("step", before + b), label=f"fused, block {b} of {DRAWN}", key=f"block {b}") for b, c in enumerate(cells, 1)
+    ]
 
 
 def _around(left, k, kind):

@@ -13,6 +13,8 @@ WRITES = {
     "a.add_(1)": "a.add_(1)", "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
     "with no_grad: x.add_(1)": "with torch.no_grad(): x.add_(1)", "x.add_(1)": "x.add_(1)", "y.backward()": "y.backward()",
 }  # fmt: skip
+BACKWARD = "y.backward()"
+PRESSED = {"x": "x.add_(1)", "a": "a.add_(1)", "v": "v.mul_(2)"}  # what pressing a tensor does
 SECOND = 284  # where the second tile begins
 LINE = 29  # characters of a line in a tile
 
@@ -78,7 +80,7 @@ def version_counter(f=torch.square, values=(0.0, 1.0)):
     names, first, _, _ = run(())
     symbols = {node.name: node.symbol or node.op or "" for node in graph(names["y"]).nodes}
     start = {n: t.tolist() for n, t in first.items()}
-    size = (SECOND + 280, 336)
+    size = (SECOND + 280, 352)
     return StateMachine(
         "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], size, breaks=[SECOND - 8]
     )
@@ -111,7 +113,7 @@ def _sentence(state, names, first, kept):
     now = [_now(one) for one in kept]
     keeps = "; ".join(f"{one['called']} keeps {one['name']} of version {one['version']}" for one in now if one["state"] != "freed")
     grad = names["x"].grad
-    if state and state[-1] == "y.backward()" and grad is not None:
+    if state and state[-1] == BACKWARD and grad is not None:
         return f"y.backward() has run and freed what the graph kept: x.grad is {[round(g, 4) for g in grad.tolist()]}."
     if not state:
         return (
@@ -135,13 +137,16 @@ def _memory(tensors, before, rebound):
         yield chart.words(14, top, n, "head")
         yield chart.words(26 + chart.HEAD * len(n), top, version + (", memory of " + ("old a" if rebound else "a") if n == "v" else ""),
                          "" if t._version else "note")  # fmt: skip
-        begun = before["a" if n in ("a", "old a") else n]
+        begun, cells, texts = before["a" if n in ("a", "old a") else n], "", []
         for i, value in enumerate(t.tolist()[:4]):
             kind = "leaf" if n == "x" else "op"
             kind = "custom" if value != begun[i] or (n == "a" and rebound) else kind
-            yield chart.rectangle(14 + 68 * i, top + 10, 64, 32, kind)
-            yield chart.words(46 + 68 * i, top + 31, narrow(value, 6), "", "middle")
+            cells += chart.rectangle(14 + 68 * i, top + 10, 64, 32, kind)
+            texts.append(narrow(value, 6))
+            cells += chart.words(46 + 68 * i, top + 31, texts[-1], "", "middle") + " "
+        yield chart.pressable(cells, action=PRESSED[n], label=f"{' '.join(texts)}: {PRESSED[n]}", key=n) if n in PRESSED else cells
         if n == "v":
+            yield chart.rectangle(14, top + 68, 22, 16, "custom") + chart.words(44, top + 81, "written since it was made", "note")
             yield f'<path d="M14 {top + 26}H6V{top - 52}H14" class="al-l al-l-b"/>'
 
 
@@ -151,7 +156,8 @@ def _keeps(kept):
         yield chart.words(SECOND, 50, "no tensor: its rules need none", "note")
     for k, one in enumerate(map(_now, kept[:2])):
         top, stale, freed = 38 + 128 * k, one["state"] == "stale", one["state"] == "freed"
-        yield chart.rectangle(SECOND, top, 270, 116, "custom" if stale else "freed" if freed else "saved")
+        box = chart.rectangle(SECOND, top, 270, 116, "custom" if stale else "freed" if freed else "saved")
+        yield chart.pressable(box, action=BACKWARD, label=f"{one['called']}: {BACKWARD}", key=f"saved {k}")
         yield chart.words(SECOND + 12, top + 24, one["symbol"], "head")
         yield chart.words(SECOND + 20 + chart.HEAD * len(one["symbol"]), top + 24, one["node"], "note")
         yield chart.words(SECOND + 12, top + 50, one["told"][:LINE], "freed" if freed else "")
@@ -160,8 +166,6 @@ def _keeps(kept):
         yield chart.words(
             SECOND + 12, top + 100, "freed" if freed else f"≠ stale{now}" if stale else f"unchanged{now}", "head" if stale else "note"
         )
-    yield chart.rectangle(SECOND, 304, 22, 16, "custom")
-    yield chart.words(SECOND + 30, 317, "written since it was made", "note")
     if len(kept) > 2:
         yield chart.words(SECOND, 296, f"and {len(kept) - 2} more in the table", "note")
 

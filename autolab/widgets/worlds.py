@@ -13,9 +13,9 @@ from autolab.trace import compare as compare_traces
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, timeline
 
-CELL, GAP, TALL, PITCH, TOP = 128, 18, 48, 56, 64
+CELL, GAP, TALL, PITCH, TOP = 134, 16, 48, 56, 64
 WIDTH = 2 * CELL + GAP + 10
-LINE = 14  # characters in a cell
+LINE = 15  # characters in a cell
 
 
 def compare(f, g, /, **inputs):
@@ -69,7 +69,13 @@ def compare(f, g, /, **inputs):
             texts = ["nothing" if one is None else one.said for one in pair] if m <= step else ["not yet", "not yet"]
             verdict = "" if m > step else "first difference" if m == parted else "same" if alike[m - 1] else "differs"
             rows.append([str(m), *texts, verdict])
-            picture += _row(m, pair, verdict, step, forward)
+            picture.append(
+                chart.pressable(
+                    _row(m, pair, verdict, step, forward), set=("step", m), label=f"moment {m}" if m > step else "", key=f"moment {m}"
+                )
+            )
+            if m == step:
+                picture.append(f'<rect x="2" y="{_top(m, forward) - 3.5}" width="{WIDTH - 4}" height="{TALL + 7}" rx="7" class="al-l"/>')
         said = f"Ready. {last} moments: values forward, then the backward pass."
         if step:
             said = f"Moment {step}: {_sentence(names, moments[step - 1], step == parted, found)}"
@@ -163,12 +169,10 @@ def _row(m, pair, verdict, step, forward):
             yield chart.words(left + 8, top + 29, "nothing" if one is None and m <= step else "", "note")
             continue
         yield chart.rectangle(left, top, CELL, TALL, "custom" if apart else "leaf" if m <= forward else "grad")
-        yield chart.words(left + 6, top + 19, one.heading if len(one.heading) <= LINE else f"{one.heading[: LINE - 1]}…")
-        yield chart.words(left + 6, top + 39, one.number[:LINE], "" if apart else "value" if m <= forward else "grad")
+        yield chart.words(left + 4, top + 19, one.heading if len(one.heading) <= LINE else f"{one.heading[: LINE - 1]}…")
+        yield chart.words(left + 4, top + 39, one.number[:LINE], "" if apart else "value" if m <= forward else "grad")
     if m <= step:
         yield chart.words(5 + CELL + GAP / 2, top + 30, "≠" if apart else "=", "head" if apart else "note", "middle")
-    if m == step:
-        yield f'<rect x="2" y="{top - 3.5}" width="{WIDTH - 4}" height="{TALL + 7}" rx="7" class="al-l"/>'
 
 
 def _changed_lines(f, g, traces):

@@ -14,9 +14,15 @@ ROOT = Path(__file__).parents[2]
 MARK = re.compile("### BEGIN (SOLUTION|HIDDEN TESTS)")
 
 
-def choose(title: str | None = None, lessons: str | None = None, release: Path | None = None, address: str | None = None) -> None:
+def choose(
+    title: str | None = None,
+    lessons: str | None = None,
+    release: Path | None = None,
+    address: str | None = None,
+    reference: bool = False,
+) -> None:
     """Choose for what follows. lessons: "00 04 gallery"; release: a course's folder of what students get.
-    address: where the site will be served.
+    address: where the site will be served. reference: whether a course's site also has the guide, the API and the code.
 
     Raises
     ------
@@ -34,7 +40,8 @@ def choose(title: str | None = None, lessons: str | None = None, release: Path |
         shown = solutions(path, release.with_name("source") / path.relative_to(release))
         if shown:
             raise LookupError(f"{path} has the solution of {', '.join(shown)}. Make the release again: `nbgrader generate_assignment`.")
-    chosen = {"TITLE": title, "LESSONS": " ".join(named), "RELEASE": release and str(release.resolve()), "URL": address}
+    own = release and str(release.resolve())
+    chosen = {"TITLE": title, "LESSONS": " ".join(named), "RELEASE": own, "URL": address, "REFERENCE": "yes" * reference}
     for name, value in chosen.items():
         if value:
             os.environ[f"AUTOLAB_SITE_{name}"] = str(value)
@@ -75,6 +82,11 @@ def address() -> str:
 def own() -> bool:
     """Whether the site is a course's own."""
     return "AUTOLAB_SITE_RELEASE" in os.environ
+
+
+def has_reference() -> bool:
+    """Whether the guide, the API and the code are pages of it. A course's site leads to the project's instead: its own takes a minute."""
+    return not own() or "AUTOLAB_SITE_REFERENCE" in os.environ
 
 
 def lessons() -> list[Path]:

@@ -40,6 +40,8 @@ OTHERS = {
 }  # fmt: skip
 AUTOLAB = [*COMPILED, "anywidget", "ipywidgets", "graphviz", "tqdm"]
 APPS = "tree", "notebooks"
+# What a course's notebook may lack, or name by a kernel of its author: a dialog would ask. With it a file that is downloaded opens anywhere.
+KERNEL_OF_NOTEBOOKS = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 BLANK = "pytorch.ipynb"
 NOT_THERE = "autolab/course/", "autolab/cli/"  # grading, with the solutions; what a terminal needs
 
@@ -215,6 +217,7 @@ def contents(folder: Path) -> None:
         copy = folder / inside
         copy.parent.mkdir(parents=True, exist_ok=True)
         notebook = nbformat.read(path, as_version=4)  # lines joined, which JupyterLite leaves to others
+        notebook.metadata |= {"kernelspec": KERNEL_OF_NOTEBOOKS, "language_info": {"name": "python"}}
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = LINK.sub(lambda m, at=ROOT / inside: elsewhere(m, at), cell.source)
@@ -232,7 +235,8 @@ def elsewhere(link: re.Match, source: Path) -> str:
     return f"{link[1]}{CODE}/{path.relative_to(ROOT).as_posix()}{link[3] or ''}{link[4]}"
 
 
-LAB = "@jupyter-notebook/lab-extension:interface-switcher"  # a button that opens JupyterLab, which is not there
+# A button that opens JupyterLab, which is not there, and the menu of an nbgrader that is installed where the site is built.
+NOT_OFFERED = ["@jupyter-notebook/lab-extension:interface-switcher", "@jupyter/nbgrader"]
 SETTINGS = {
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},  # an explorable out of sight stays as it is
     "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 10},  # seconds
@@ -256,7 +260,7 @@ def configuration(lock: Path) -> dict:
     plugins = {"@jupyterlite/pyodide-kernel-extension:kernel": kernel}
     told = {
         "appName": choice.title(), "appUrl": "./tree", "faviconUrl": "../_static/favicon.svg", "enableMemoryStorage": True,
-        "litePluginSettings": plugins, "disabledExtensions": [LAB],
+        "litePluginSettings": plugins, "disabledExtensions": NOT_OFFERED,
     }  # fmt: skip
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": told}
 

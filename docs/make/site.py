@@ -3,6 +3,7 @@
 Each lesson is run, and becomes a page on which its explorables work without a kernel; so do the pages of docs/, the API and the code.
 The pages ask no other host for anything, keep answers to quizzes in the browser, and set no cookies. Under lite/ the
 notebooks run in the browser itself (docs/make/lite.py); where that cannot be built, this is said, and no link leads to it.
+The site of a course has the lessons and problem sets alone, unless it asks for the rest (docs/make/choice.py).
 """
 
 from __future__ import annotations
@@ -74,7 +75,6 @@ def copy_documents() -> None:
         write(f"docs/decisions/{page.name}", page.read_text("utf-8"))
     for name in OTHER:
         write(f"{name}.md", (ROOT / f"{name}.md").read_text("utf-8"))
-    shutil.copytree(ROOT / "docs" / "images", SOURCE / "docs" / "images")
 
 
 def write(name: str, text: str) -> None:
@@ -98,7 +98,7 @@ def target(link: str, folder: Path) -> str:
         return link
     if path.suffix in (".png", ".svg") or inside in choice.notebooks() or (path.suffix == ".md" and inside in documents()):
         return link
-    if path.suffix == ".py" and path.exists():
+    if path.suffix == ".py" and path.exists() and choice.has_reference():
         code_page(inside)
         return link.removesuffix(".py") + ".md"
     if path.is_dir() and (inside / "README.md") in documents():
@@ -108,6 +108,8 @@ def target(link: str, folder: Path) -> str:
 
 @functools.cache
 def documents() -> frozenset[Path]:
+    if not choice.has_reference():
+        return frozenset()
     fixed = [Path(f"docs/{name}.md") for name in GUIDES] + [Path(f"{name}.md") for name in OTHER]
     return frozenset(fixed + [p.relative_to(ROOT) for p in (ROOT / "docs" / "decisions").glob("*.md")])
 
@@ -156,24 +158,28 @@ def index_pages() -> None:
     sets = tree("Problem sets", PROBLEM_SETS, problem_set_pages(SOURCE, resolved))
     (SOURCE / "problem-sets.md").write_text(sets, "utf-8")
     (SOURCE / "lessons.md").write_text(tree("Lessons", "Every picture, slider and question works on the page.", numbered), "utf-8")
-    pages = [*(f"docs/{name}" for name in GUIDES), *OTHER, "docs/decisions/README", "privacy"]
-    (SOURCE / "guide.md").write_text(tree("Guide", "", pages), "utf-8")
-    (SOURCE / "api.md").write_text(tree("Reference", "`import autolab as torch`", [f"api/{n}" for n in NAMESPACES]), "utf-8")
-    decisions = sorted(p.stem for p in (SOURCE / "docs" / "decisions").glob("*.md") if p.stem != "README")
-    readme = SOURCE / "docs" / "decisions" / "README.md"
-    hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(decisions) + "\n```\n"
-    readme.write_text(readme.read_text("utf-8") + hidden, "utf-8")
+    if choice.has_reference():
+        pages = [*(f"docs/{name}" for name in GUIDES), *OTHER, "docs/decisions/README", "privacy"]
+        (SOURCE / "guide.md").write_text(tree("Guide", "", pages), "utf-8")
+        (SOURCE / "api.md").write_text(tree("Reference", "`import autolab as torch`", [f"api/{n}" for n in NAMESPACES]), "utf-8")
+        decisions = sorted(p.stem for p in (SOURCE / "docs" / "decisions").glob("*.md") if p.stem != "README")
+        readme = SOURCE / "docs" / "decisions" / "README.md"
+        readme.write_text(readme.read_text("utf-8") + contents_of(decisions), "utf-8")
     landing = (ROOT / "docs" / "site" / "landing.md").read_text("utf-8").replace("../../", "").replace("STEPPER", stepper())
     landing = landing.replace("RUN", RUN if offered() else "")
     if choice.own() or choice.title() != "autolab":
         landing = f"# {choice.title()}\n\n[Lessons](lessons.md) · [Problem sets](problem-sets.md)\n\n```{{raw}} html\n{stepper()}\n```\n"
-    top = ["lessons", "problem-sets", *(["run"] if offered() else []), "guide", "api"]
-    hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(top) + "\n```\n"
-    (SOURCE / "index.md").write_text(landing + hidden, "utf-8")
+    top = ["lessons", "problem-sets", *(["run"] if offered() else []), *(["guide", "api"] if choice.has_reference() else ["privacy"])]
+    (SOURCE / "index.md").write_text(landing + contents_of(top), "utf-8")
     for name in ("privacy", *(["run"] if offered() else [])):
-        page = (ROOT / "docs" / "site" / f"{name}.md").read_text("utf-8")
+        page = resolved((ROOT / "docs" / "site" / f"{name}.md").read_text("utf-8"), Path("docs/site"))
         served_by = urlsplit(lite.host()).hostname if offered() else "its own"
         (SOURCE / f"{name}.md").write_text(page.replace("](../", "](docs/").replace("PYODIDE_HOST", served_by), "utf-8")
+
+
+def contents_of(names: list[str]) -> str:
+    """A table of contents that a page does not show itself."""
+    return "\n```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"
 
 
 def stepper() -> str:
@@ -210,11 +216,13 @@ def build() -> None:
         runs = [pool.submit(run_lesson, path) for path in lessons()]
         runs += [pool.submit(lite.build, notebooks)] * offered()
         static_files()
-        copy_documents()
-        for folder in READ:
-            for path in sorted((ROOT / "autolab" / folder).glob("*.py")):
-                code_page(path.relative_to(ROOT))
-        api_pages()
+        shutil.copytree(ROOT / "docs" / "images", SOURCE / "docs" / "images")
+        if choice.has_reference():
+            copy_documents()
+            for folder in READ:
+                for path in sorted((ROOT / "autolab" / folder).glob("*.py")):
+                    code_page(path.relative_to(ROOT))
+            api_pages()
         index_pages()
         for run in runs:
             run.result()
@@ -249,9 +257,10 @@ def main() -> None:
     parser.add_argument("--title")
     parser.add_argument("--address", help="where it will be served, which previews of links need")
     parser.add_argument("--release", type=Path, help="a course's folder release/, instead of the problem sets of this repository")
+    parser.add_argument("--reference", action="store_true", help="with --release: also the guide, the API and the code")
     options = parser.parse_args()
     try:
-        choice.choose(options.title, options.lessons, options.release, options.address)
+        choice.choose(options.title, options.lessons, options.release, options.address, options.reference)
     except LookupError as error:
         parser.error(error.args[0])
     lacks = lite.lacks()

@@ -36,7 +36,7 @@ def homework(answer):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """The folder of a site with two lessons and an exercise that the repository does not have."""
+    """The folder of a site with three lessons and an exercise that the repository does not have."""
     if BUILT:
         return Path(BUILT)
     folder = tmp_path_factory.mktemp("course")
@@ -45,7 +45,7 @@ def pages(tmp_path_factory):
         (folder / kind / "hw1").mkdir(parents=True)
         nbformat.write(homework(answer), folder / kind / "hw1" / "cubes.ipynb")
     before = PAGES.stat().st_mtime_ns
-    command = ["site", str(folder / "pages"), "--course", str(folder), "--title", TITLE, "--lessons", "00 04"]
+    command = ["site", str(folder / "pages"), "--course", str(folder), "--title", TITLE, "--lessons", "00 03 04"]
     done = CliRunner().invoke(course, command)
     assert done.exit_code == 0, done.output
     assert PAGES.stat().st_mtime_ns == before  # the clone's own site
@@ -71,10 +71,10 @@ def site(pages, tmp_path_factory):
 
 
 def test_it_has_the_lessons_that_were_chosen_and_its_own_exercise(pages):
-    assert sorted(path.name[:2] for path in (pages / "notebooks").glob("*.html")) == ["00", "04"]
+    assert sorted(path.name[:2] for path in (pages / "notebooks").glob("*.html")) == ["00", "03", "04"]
     assert [path.relative_to(pages).as_posix() for path in (pages / "exercises/handout").rglob("*.html")] == [f"{HOMEWORK}.html"]
     files = pages / "lite" / "files"
-    assert {path.stem for path in files.rglob("*.ipynb")} == {"00-start-here", "04-inside-backward", "cubes", "pytorch"}
+    assert {path.stem for path in files.rglob("*.ipynb")} == {"00-start-here", "03-chain-rule", "04-inside-backward", "cubes", "pytorch"}
 
 
 def test_no_solution_is_in_it(pages):

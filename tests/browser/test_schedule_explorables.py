@@ -58,3 +58,22 @@ def test_on_a_narrow_screen_slots_and_time_stand_below_each_other_in_full(open_p
     slots, time = (tile.bounding_box() for tile in page.locator(".al-graph > svg").all())
     assert slots["y"] + slots["height"] <= time["y"]
     assert page.locator(".al-graph").evaluate("(e) => e.scrollWidth <= e.clientWidth")
+
+
+def test_a_value_is_run_on_kept_and_restored_by_drag_and_by_key(open_page, drive, overlaps):
+    page = open_page(widgets.checkpoint_game(4, 1))
+    assert [overlaps(page, width, 60) for width in (320, 1400)] == [[], []]
+    driven = drive(page, "Checkpoint game: 4 layers of sin, 1 slot")
+    board = driven.root.locator(".al-graph > svg").first
+    board.get_by_role("button", name="x, current: Run").press("Enter")
+    board.get_by_role("button", name="h1, current: Run").drag_to(board.get_by_role("button", name="Run layer 2"))
+    expect(driven.status).to_contain_text("h2 is the current value after 2 runs.")
+    expect(board.get_by_role("button", name="h2, current: Run")).to_be_focused()
+    board.get_by_role("button", name="h2, current: Run").drag_to(board.locator("[data-drop=slots]"))
+    expect(driven.status).to_contain_text("h2 is kept")
+    board.get_by_role("button", name="Restore x").drag_to(board.locator("[data-drop=now]"), target_position={"x": 20, "y": 8})
+    expect(driven.status).to_contain_text("x is the current value")
+    driven.button("Undo").click()
+    for action in ["Run", "Back", "Back", "Run", "Back", "Back"]:
+        driven.button(action).press("Enter")
+    expect(driven.status).to_contain_text("You win: 8 runs, the fewest with 1 slot.")

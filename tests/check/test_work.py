@@ -6,7 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from autolab.check import Reference, Spec, check
+from autolab.check import Reference, Spec, check, diagnose
+from autolab.check.diagnosis.products import MOST_NUMBERS, _some
 
 from .wrong_layers import conv1d_assigns
 
@@ -38,3 +39,23 @@ def test_a_formula_is_read_when_it_is_asked_for(monkeypatch):
     monkeypatch.setattr("autolab.engine.op.Op.formula", lambda *_: "asked for")
     reference = Reference.of("sin")
     assert "formulas" not in vars(reference) and reference.formulas == {"x": "asked for"}
+
+
+def test_the_search_for_a_mistake_is_counted_and_the_verdict_does_not_depend_on_it(monkeypatch):
+    whole = check("softmax", lambda g, out, axis: out * (g + (g * out).sum(axis, keepdims=True)))
+    for name in ("MOST_TRIED", "LEAST_TRIED"):
+        monkeypatch.setattr(f"autolab.check.diagnosis.explain.{name}", 5)
+    short = check("softmax", lambda g, out, axis: out * (g + (g * out).sum(axis, keepdims=True)))
+    assert whole.diagnoses[0].family == "term sign" != short.diagnoses[0].family
+    assert [v.passed for v in whole.verdicts] == [v.passed for v in short.verdicts]
+
+
+def test_products_of_large_matrices_are_not_tried(monkeypatch):
+    monkeypatch.setattr("autolab.check.diagnosis.products._right", lambda calls: 1 / 0)
+    x, y = np.random.default_rng(0).normal(size=(2, 130, 130))
+    assert diagnose(lambda g, x, y: (g @ y, x @ g), lambda x, y: x @ y, [x, y])
+
+
+def test_a_large_array_is_compared_by_some_of_its_numbers():
+    few = _some(np.arange(3.0 * MOST_NUMBERS).reshape(3, -1))
+    assert few.shape == (MOST_NUMBERS,) and few[0] == 0 and few[-1] == 3 * MOST_NUMBERS - 1

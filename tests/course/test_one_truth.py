@@ -1,15 +1,18 @@
 """What a class is told is what its gradebook holds, and nothing of it is lost."""
 
 import json
+import logging
 import sqlite3
 from contextlib import closing
 from datetime import datetime
 
 import pytest
 from click.testing import CliRunner
-from nbgrader.converters import GenerateAssignment
+from nbgrader.apps import ExportApp
+from nbgrader.converters import GenerateAssignment, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeFactory
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 from traitlets.config import PyFileConfigLoader
 
@@ -21,6 +24,7 @@ from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.grading.pages import FeedbackPage
 from autolab.course.grading.preprocessors import SubmissionReader
 from autolab.course.grading.scheduler import Course, GradingInterrupted, grade_course
+from autolab.course.grading.stage import Stage
 from autolab.course.notebook import build
 from autolab.course.scaffold import tools_on_path
 
@@ -215,6 +219,27 @@ def test_feedback_goes_back_to_those_who_handed_in_through_the_exchange(course, 
     assert released == ["eve"] and release.coursedir.student_id_exclude == ""
     for folder in ("autograded", "feedback"):
         assert (course.root / folder / "ada" / "ps" / "submission_secret.txt").read_text() == "secret of ada"
+
+
+@pytest.mark.parametrize("command", ["export", "generate_feedback", "release_feedback"])
+def test_nbgraders_own_commands_say_that_a_regrade_is_not_finished(course, monkeypatch, caplog, command):
+    monkeypatch.chdir(course.root)
+    monkeypatch.setattr(ExchangeReleaseFeedback, "copy_files", lambda self: None)
+    config = PyFileConfigLoader("nbgrader_config.py", str(course.root)).load_config()
+    coursedir = CourseDirectory(config=config, root=str(course.root), assignment_id="ps")
+    release = ExchangeFactory(config=config).ReleaseFeedback(coursedir=coursedir)
+    release.src_path = ""
+    run = {
+        "export": lambda: ExportApp(config=config, coursedir=coursedir, log=logging.getLogger()).start(),
+        "generate_feedback": lambda: FeedbackPage(parent=GenerateFeedback(coursedir=coursedir, config=config)),
+        "release_feedback": release.copy_files,
+    }[command]
+    run()
+    assert "not finished" not in caplog.text
+    Stage(course.root, "ps").begin(None)
+    run()
+    Stage(course.root, "ps").drop()
+    assert caplog.text.count("a regrade of ps is not finished: these are the grades from before it") == 1
 
 
 def test_without_isolation_nothing_is_graded_unless_that_is_chosen(course, monkeypatch):

@@ -2,13 +2,15 @@
 
 import os
 import shutil
+from pathlib import Path
 
+import nbformat
 import pytest
 from click.testing import CliRunner
 
 from autolab.cli import course_site
 from autolab.cli.course import course
-from docs.make import choice
+from docs.make import choice, lite, site
 
 EXERCISES = choice.ROOT / "exercises"
 
@@ -34,7 +36,30 @@ def test_a_course_chooses_lessons_and_brings_its_problem_sets(environment, relea
 
 def test_without_a_choice_a_site_holds_everything(environment):
     assert len(choice.lessons()) > 16
-    assert len(choice.problem_sets()) == 8
+    assert len(choice.problem_sets()) > 8
+
+
+@pytest.mark.parametrize("link", ["../docs/rules.md", "../docs/decisions/README.md", "../autolab/engine/node.py"])
+def test_a_courses_site_leads_to_the_project_for_guide_and_code(environment, release, link):
+    site.documents.cache_clear()
+    choice.choose(release=release)
+    assert site.target(link, Path("notebooks")) == f"{site.CODE}/{link.removeprefix('../')}"
+    assert site.target("00-start-here.ipynb", Path("notebooks")) == "00-start-here.ipynb"
+    site.documents.cache_clear()
+
+
+def test_a_courses_site_has_guide_and_code_if_it_asks_for_them(environment, release):
+    choice.choose(release=release, reference=True)
+    assert choice.has_reference() and site.target("../docs/rules.md", Path("notebooks")) == "../docs/rules.md"
+
+
+def test_a_notebook_that_names_a_kernel_of_its_author_or_none_starts_without_a_question(environment, release, tmp_path):
+    kernel = {"name": "conda-env-me", "display_name": "Mine", "language": "python"}
+    nbformat.write(nbformat.v4.new_notebook(metadata={"kernelspec": kernel}), release / "ps2" / "elementwise-rules.ipynb")
+    choice.choose(lessons="00", release=release)
+    lite.contents(tmp_path)
+    copy = nbformat.read(tmp_path / "exercises/handout/ps2/elementwise-rules.ipynb", as_version=4)
+    assert (copy.metadata.kernelspec.name, copy.metadata.language_info.name) == ("python3", "python")
 
 
 def test_a_lesson_that_does_not_exist_is_refused(environment):

@@ -93,3 +93,10 @@ def test_nodes_run_in_the_order_of_creation_reversed(program):
     out = program(*(autolab.rand(4, requires_grad=True) for _ in range(2)), autolab.rand(1, requires_grad=True))
     start = [get_gradient_edge(out).node]
     assert schedule(start) == schedule_by_number(start)
+
+
+@pytest.mark.parametrize("zero", [autolab.round, autolab.floor, autolab.sign, autolab.bernoulli])
+def test_a_zero_gradient_passes_through_the_rules_of_a_single_number(zero):
+    x = autolab.tensor(0.3, requires_grad=True)
+    zero(x.sigmoid()).backward()
+    assert x.grad.item() == 0

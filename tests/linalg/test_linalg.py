@@ -238,3 +238,11 @@ def test_the_gradient_of_a_largest_eigenvalue_is_symmetric(lib):
     assert lib.allclose(a.grad, a.grad.mT)
     with pytest.raises(ValueError, match="LOBPCG algorithm is not applicable when the number of A rows"):
         lib.lobpcg(a, 2)
+
+
+def test_the_gradient_of_eigenvectors_is_symmetric_as_the_matrix_is(rng):
+    a = matrix(rng, 4, 4)
+    a = (a + a.mT).requires_grad_()
+    values, vectors = linalg.eigh(a)
+    (vectors @ (values.sin()[:, None] * vectors.mT) * autolab.arange(16.0).reshape(4, 4)).sum().backward()
+    assert close(a.grad, a.grad.mT)

@@ -88,6 +88,16 @@ def test_a_run_that_requires_one_refuses_to_start_without_it(run, need):
     assert f"AUTOLAB_REQUIRE names '{need}', but" in result.stderr
 
 
+@pytest.mark.parametrize(("need", "lacks"), [("site", "index.html"), ("lite", "lite")])
+def test_a_run_that_requires_the_site_refuses_to_start_where_it_is_not_built(run, tmp_path, need, lacks):
+    settings = {"AUTOLAB_REQUIRE": need, "AUTOLAB_SITE_BUILD": str(tmp_path)}
+    result = run(**settings)
+    assert result.returncode == 4
+    assert f"AUTOLAB_REQUIRE names '{need}', but the site is not built" in result.stderr
+    (tmp_path / "html" / lacks).mkdir(parents=True)
+    assert run(**settings).returncode == 0
+
+
 def test_the_refusal_is_one_sentence_in_parallel_too(run):
     result = run("-n", "2", AUTOLAB_REQUIRE="torch")
     assert (result.returncode, result.stdout) == (4, "")
@@ -103,7 +113,7 @@ def test_in_parallel_what_is_absent_is_skipped_with_a_reason(run):
 def test_a_misspelt_requirement_is_not_taken_for_none(run):
     result = run(AUTOLAB_REQUIRE="browsers")
     assert result.returncode == 4
-    assert "it may name box, browser, firefox, numba, torch" in result.stderr
+    assert "it may name box, browser, firefox, lite, numba, site, torch" in result.stderr
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])

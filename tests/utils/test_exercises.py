@@ -55,7 +55,7 @@ def test_several_sets_and_another_folder(here):
 
 def test_without_a_name_all_are_listed_and_none_is_copied(here):
     shown = torch.exercises()
-    assert [s.name for s in shown] == [f"ps{n}" for n in range(1, 9)]
+    assert [s.name for s in shown] == [f"ps{n}" for n in (*range(1, 10), 11, 13)]
     assert all(s.topic in repr(shown) and s.topic in shown._repr_html_() for s in shown)
     assert max(map(len, repr(shown).splitlines())) <= 80
     assert list(here.iterdir()) == []
@@ -89,4 +89,4 @@ def test_it_needs_neither_jupyter_nor_nbgrader():
 def test_a_notebook_that_was_put_here_is_one(here):
     torch.exercises(*(s.name for s in torch.exercises()))
     made = [json.loads(path.read_text("utf-8")) for path in here.glob("ps*/*.ipynb")]
-    assert [book["nbformat"] for book in made] == [4] * 8
+    assert len(made) > 8 and {book["nbformat"] for book in made} == {4}

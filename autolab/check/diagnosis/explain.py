@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+
+from autolab.utils.collector import collector_paused
 
 from ..run.observation import TOLERANCE, Observation, close, error_of, number
 from ..run.reference import stretched_axes
@@ -43,8 +45,8 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     about = f"The gradient for {x} "
     if all(o.got[x] is None for o in wrong):
         return diagnosis("none", "certain", about + "is None", **more)
-    with warnings.catch_warnings():  # of a wrong formula that was tried
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(), collector_paused():
+        warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
     invariant = _invariant(answered, x)
     if not found:
@@ -211,6 +213,23 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
             "transposed": ("order", "permutation", "step")}  # fmt: skip
 
 
+MOST_TRIED = 2400  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more
+LEAST_TRIED = 500  # for each input
+NUMBERS = 4000  # in the arrays of a call: with so many, one costs twice as much
+
+
+def _affordable(every: Iterable[Family], o: Observation) -> Iterator[Family]:
+    """These, as long as a check may go on looking: they are counted, so that it says the same on each machine."""
+    cost = 1 + sum(map(np.size, (*o.inputs, o.g))) / NUMBERS
+    spent = o.memo.get("tried", 0.0)
+    most = max(MOST_TRIED - spent, LEAST_TRIED) / cost
+    for count, family in enumerate(every):
+        o.memo["tried"] = spent + count * cost
+        if count >= most:
+            return
+        yield family
+
+
 def _family_of(wrong: list[Observation], right: list[Observation], x: str, scaled: bool) -> tuple[list[Family], bool] | None:
     """The first family that predicts all calls, and another if another kind of mistake predicts them as well.
 
@@ -222,7 +241,8 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     facts = FACTS | {"upstream only"} if first.reference.elementwise else FACTS
     all_calls: list[Family] = []
     wrong_calls: list[Family] = []
-    for family in about_g(first.reference) if scaled else families(first, x):
+    every = about_g(first.reference) if scaled else families(first, x, explained=lambda: any(f.exact for f in all_calls))
+    for family in _affordable(every, first):
         if (scaled and family.name not in SHARPER_THAN_A_FACTOR) or _is_said(family, all_calls):
             continue
         value = _prediction(family, first, x)

@@ -7,7 +7,7 @@ prediction that raises is none: the mistake cannot be made there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain as chained
 from itertools import combinations
@@ -33,11 +33,12 @@ from .triangles import other_triangles
 from .turns import other_turns
 
 
-def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]:
+def families(first: Observation, x: str, calls: bool = True, explained: Callable[[], bool] = bool) -> Iterator[Family]:
     """Everything that may have gone wrong in the rule for `x`, the simplest explanation first.
 
     `first`: an observation of it; the steps of the operation are looked up there. `calls`: also other settings and what may go
-    wrong in a call of the right rule, of which only what explains `first` is given.
+    wrong in a call of the right rule, of which only what explains `first` is given. `explained`: is one found already that is
+    whole? Then no slip is looked for in the steps of the operation, which are more than half of all.
     """
     reference = first.reference
     if ("families", x) not in first.about_right:
@@ -57,7 +58,7 @@ def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]
         yield from _about_chains(first, x)
     yield from _about_result(reference)
     yield from _about_siblings(reference, x)
-    if not reference.function:
+    if not reference.function and not explained():
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
     for look in (other_turns, other_triangles, other_sizes, early_sums, other_axes) if calls else ():

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..run.observation import Observation, all_differ, close, error_of
+from ..run.observation import Observation, all_among, all_differ, close, error_of
 from .diagnosis import Mistake
 from .jacobian import is_linear, jacobians, recognise, ties
 from .scaling import axes_in_words, reduction
@@ -113,11 +113,11 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
     """The right numbers in other places."""
     if wrong[0].reference.elementwise or not all(o.want[x].size > 1 for o in wrong):
         return None
-    mover = all(np.isin(o.want[x], o.g).all() for o in wrong)  # nothing but moving: every number comes from g as it is
+    mover = all(all_among(o.want[x], o.g) for o in wrong)  # nothing but moving: every number comes from g as it is
     o = wrong[-1]
     got, want = o.got[x], o.want[x]
     if not all(o.got[x].size == o.want[x].size and close(np.sort(o.got[x], axis=None), np.sort(o.want[x], axis=None)) for o in wrong):
-        if not mover or not all(np.isin(o.got[x], o.g).all() for o in wrong):
+        if not mover or not all(all_among(o.got[x], o.g) for o in wrong):
             return None
         if got.shape != want.shape:
             return Mistake("pieces", f"is another piece of g: it has shape {got.shape}, expected {want.shape}", True)

@@ -23,7 +23,9 @@ LONGEST = 4  # factors in a word
 MOST_WORDS = 450
 MOST_UNKNOWNS = 150
 MOST_SEARCHED = 250
-MORE_G = 9  # incoming gradients to ask for besides those of the calls
+MORE_G = 9  # incoming gradients to ask for besides those of the calls; fewer, where one has many numbers
+MOST_NUMBERS = 4000  # of one side that are compared; of more, these are taken evenly
+MOST_WORK = 1 << 20  # multiplications in a product of two of the matrices: hundreds are tried
 MOST_CALLS = 6
 MOST_TERMS = 4
 
@@ -57,6 +59,8 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
         return None
     if any(not 1 <= o.got[x].ndim <= 3 for o in wrong) or any(np.asarray(a).dtype.kind in "iub" for a in o.inputs):
         return None  # what moves entries by an index multiplies no matrices
+    if any(_work(o) > MOST_WORK for o in wrong):
+        return None
     calls = [_call(o, x) for o in _different(wrong)]
     telling = max(calls, key=lambda call: len({n for a in call.letters.values() for n in a.shape[-2:]}))
     elsewhere = [o for o in (_nearby(wrong[0]), *_different(others)[:1]) if o]  # what holds for one matrix may be an accident
@@ -68,6 +72,11 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
         if yours:
             return _compare(right, yours, len(wrong) > 1) if yours != right else None
     return None
+
+
+def _work(o: Observation) -> int:
+    """About how many multiplications a product of two of its matrices costs."""
+    return max(np.size(a) for a in (*o.inputs, o.g)) * max(n for a in (*o.inputs, o.g) for n in np.shape(a)[-2:] or (1,))
 
 
 def _nearby(o: Observation) -> Observation | None:
@@ -111,7 +120,14 @@ def _right(calls: list[Call]) -> tuple[Terms | None, list[Word]]:
 
 
 def _column(calls: list[Call], side: str) -> np.ndarray:
-    return np.concatenate([np.ravel(getattr(c, side)) for c in calls])
+    return np.concatenate([_some(getattr(c, side)) for c in calls])
+
+
+def _some(a: np.ndarray) -> np.ndarray:
+    """Its numbers; of many, one from each of as many pieces of the same length."""
+    if a.size <= MOST_NUMBERS:
+        return np.ravel(a)
+    return np.ravel(a)[np.linspace(0, a.size - 1, MOST_NUMBERS).astype(int)]
 
 
 # ---------- the numbers
@@ -140,7 +156,8 @@ class Call:
 def _call(o: Observation, x: str, answered: bool = True) -> Call:
     gs, got = [o.g], [o.got[x] if answered else o.want[x]]
     if o.g.ndim:
-        more = list(draw(np.random.default_rng(5), (MORE_G, *o.g.shape)))
+        count = min(MORE_G, 1 + MOST_NUMBERS // max(o.want[x].size, 1))
+        more = list(draw(np.random.default_rng(5), (count, *o.g.shape)))
         answers = (o.ask(more) if o.ask else None) if answered else None
         if not answered or (answers and all(a[x] is not None and a[x].shape == got[0].shape for a in answers)):
             gs += more
@@ -184,7 +201,9 @@ def _dictionary(
     columns: list[np.ndarray] = []
     known = {} if known is None else known
     powers = (0, 1, -1, 2) if calls[0].result is not None else (0,)
-    scales = {power: np.concatenate([np.full(getattr(c, side).size, _scalar(c, power)) for c in calls]) for power in powers}
+    scales = {
+        power: np.concatenate([np.full(min(getattr(c, side).size, MOST_NUMBERS), _scalar(c, power)) for c in calls]) for power in powers
+    }
     for word in words:
         if word not in known:
             known[word] = _numbers(calls, word, side)
@@ -208,7 +227,7 @@ def _numbers(calls: list[Call], word: Word, side: str) -> np.ndarray | None:
         part = _product(call, word, getattr(call, side).shape)
         if part is None:
             return None
-        parts.append(np.ravel(part))
+        parts.append(_some(part))
     return np.concatenate(parts)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..run.observation import Observation, all_differ, close
+from ..run.observation import Observation, all_among, all_differ, close
 from .diagnosis import Mistake
 from .jacobian import rows_of
 
@@ -62,7 +62,7 @@ def _only_moved(o: Observation, x: str) -> bool:
 def _other_shape(o: Observation, x: str) -> Mistake | None:
     """The right numbers with room around them, or without an end that no window reaches."""
     got, want = np.asarray(o.got[x]), o.want[x]
-    if got.ndim != want.ndim or not got.size or (np.isin(got, o.g).all() and np.isin(want, o.g).all()):  # pieces of g
+    if got.ndim != want.ndim or not got.size or (all_among(got, o.g) and all_among(want, o.g)):  # pieces of g
         return None
     more, less = np.array(got.shape) - want.shape, np.array(want.shape) - got.shape
     axes = [int(a) for a in np.flatnonzero(more)]
@@ -187,7 +187,7 @@ def _windows(touched: np.ndarray) -> Windows | None:
         if (
             reach
             and len(set(np.diff(reach))) < 2
-            and np.array_equal(np.isin(q - step * p, reach), touched)
+            and np.array_equal((np.subtract.outer(q - step * p, reach) == 0).any(-1), touched)
             and (best is None or len(reach) < len(best.reach))
         ):
             best = Windows(step, tuple(int(d) for d in reach))

@@ -93,6 +93,11 @@ def all_differ(a: np.ndarray) -> bool:
     return len(set(np.ravel(a).tolist())) == np.size(a)
 
 
+def all_among(a: np.ndarray, b: np.ndarray) -> bool:
+    """Is every entry of `a` one of `b`? (`np.isin` loads the same.)"""
+    return set(np.ravel(b).tolist()).issuperset(np.ravel(a).tolist())
+
+
 def observe(
     reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence | None,
     settings: Mapping[str, Any] | None = None, ask: Callable | None = None, want: dict[str, np.ndarray] | None = None,

@@ -18,6 +18,8 @@ from typing import Any
 
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 
+from .unfinished import warn
+
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # by these it finds whose feedback a page is
 DEEP, MANY = 20, 5000  # folders in folders; files and folders of a submission
 
@@ -39,6 +41,7 @@ class ReleaseWhatCameThroughExchange(ExchangeReleaseFeedback):
 
     def copy_files(self) -> None:
         """As nbgrader's, without those by whom the exchange left no secret beside the submission."""
+        warn(self.log, self.coursedir.root, [self.coursedir.assignment_id])
         before = self.coursedir.student_id_exclude
         folders = {Path(page).parent for page in glob.glob(os.path.join(self.src_path, "*.html"))}
         others = sorted(f.parent.name for f in folders if not all((f / name).is_file() for name in (TIMESTAMP, SECRET)))

@@ -20,6 +20,7 @@ from nbgrader.api import Gradebook
 from . import feedback, settings, submission
 from .exchange import SECRET, TIMESTAMP
 from .marks import Marks, marks, refresh_lateness
+from .unfinished import warn
 from .worker import JobResult
 
 
@@ -99,6 +100,11 @@ class FeedbackPage(Exporter):
     """What `nbgrader generate_feedback` writes: the same page as `autolab course grade`."""
 
     file_extension = ".html"
+
+    def __init__(self, **keywords: Any):
+        super().__init__(**keywords)
+        if course := getattr(self.parent, "coursedir", None):  # once for the class
+            warn(self.log, course.root, [course.assignment_id])
 
     def from_filename(self, filename: str, resources: dict | None = None, **_: Any) -> tuple[str, dict]:  # type: ignore[override]
         """The page of a graded notebook."""

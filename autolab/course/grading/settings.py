@@ -20,6 +20,7 @@ WITHOUT = {
     "Autograde.autograde_preprocessors": "`nbgrader autograde` runs student code without isolation",
     "ExchangeFactory.collect": "`nbgrader collect` copies what students' links lead to",
     "ExchangeFactory.release_feedback": "`nbgrader release_feedback` ends at the first student who did not hand in through the exchange",
+    "ExportApp.plugin_class": "`nbgrader export` does not say that a regrade is not finished",
     "GenerateAssignment.exporter_class": "a release may be written that the gradebook cannot take",
     "GenerateFeedback.exporter_class": "`nbgrader generate_feedback` makes other pages than `autolab course grade`",
     "GenerateFeedback.preprocessors": "`nbgrader generate_feedback` makes other pages than `autolab course grade`",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .changes import form_digest
 from .pages import write
+from .unfinished import FOLDER, SEED, SWAP
 from .worker import Job, JobResult
 
 
@@ -18,38 +19,26 @@ class Stage:
     """The folder regrade/ASSIGNMENT of a course. It exists while a regrade is not finished."""
 
     def __init__(self, root: Path, assignment: str):
-        self.folder = root / "regrade" / assignment
+        self.folder = root / FOLDER / assignment
 
     def begin(self, seed: int | None) -> None:
         """Start a regrade with this seed, or go on with one that was interrupted and had the same."""
         if not self.in_use() or self.seed != seed:
             shutil.rmtree(self.folder, ignore_errors=True)  # results of another seed, or what a kill left of a regrade that was finished
-        write(self.folder / "seed.json", json.dumps(seed))
+        write(self.folder / SEED, json.dumps(seed))
 
     def in_use(self) -> bool:
         """Is a regrade not finished?"""
-        return (self.folder / "seed.json").is_file()
+        return (self.folder / SEED).is_file()
 
     def swap(self) -> None:
         """From here to `drop` the new grades replace the old ones. A kill in between loses nothing: the next run does it again."""
-        write(self.folder / "swap", "")
-
-    def state(self) -> str:
-        """What a regrade that is not finished means for who reads the grades, a sentence; "" if there is none."""
-        name = self.folder.name
-        if not self.in_use():
-            return ""
-        if (self.folder / "swap").is_file():
-            return (
-                f"a regrade of {name} was stopped while its grades replaced the old ones. Nothing is lost: the points are all those from "
-                f"before it or all the new ones, and pages may still show the others. `autolab course grade {name}` finishes it"
-            )
-        return f"a regrade of {name} is not finished: these are the grades from before it. `autolab course grade {name}` finishes it"
+        write(self.folder / SWAP, "")
 
     @property
     def seed(self) -> int | None:
         """The seed of the regrade; None if each submission keeps its own."""
-        seed: int | None = json.loads((self.folder / "seed.json").read_text("utf-8"))
+        seed: int | None = json.loads((self.folder / SEED).read_text("utf-8"))
         return seed
 
     def keep(self, batch: Iterable[JobResult]) -> None:
@@ -67,7 +56,7 @@ class Stage:
 
     def drop(self) -> None:
         """End it: nothing is left of the folder."""
-        (self.folder / "seed.json").unlink()  # first: what a kill leaves of the rest is not a regrade
+        (self.folder / SEED).unlink()  # first: what a kill leaves of the rest is not a regrade
         shutil.rmtree(self.folder)
         with contextlib.suppress(OSError):  # another assignment is graded again too
             self.folder.parent.rmdir()

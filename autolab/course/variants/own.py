@@ -9,12 +9,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import nbformat
+from nbformat.v4 import reads
 
 from autolab.course.grading.submission import FormCell
 from autolab.course.release import form_of_source
 
 from .draw import EVERYBODY, record
+
+
+# What the JSON of a notebook names in a check, and what it defines. The text is read as it is: it may be no notebook.
+QUOTED = re.compile(r'(?<=")[^"\\]+(?=\\?")')
+DEFINED = re.compile(r"\b(?:class|def)[ \t]+(\w+)|\b(\w+) = ")
 
 
 class Drawn(NamedTuple):
@@ -46,31 +51,22 @@ def own_form(root: Path, assignment: str, student: str, notebook: str, form: Seq
 
 def foreign_answers(root: Path, assignment: str, student: str, text: str | None) -> list[str]:
     """What is said of answers to the exercises of other students: their check is in the notebook, or what they define."""
-    drawn = _recorded(record(root, assignment))
+    path = record(root, assignment)
+    drawn = _recorded(path)
     if student not in drawn or not text:
         return []
-    said = []
+    said, somebodys = [], _of_somebody(path, path.stat().st_mtime_ns)
+    quoted, defined = set(QUOTED.findall(text)), {a or b for a, b in DEFINED.findall(text)}
     for answer, own in drawn[student].items():
-        others = {chosen[answer] for who, chosen in drawn.items() if who != student and answer in chosen}
         theirs = set()
-        if not _checks(own.checked, text):
-            theirs |= {v.variant for v in others if _checks(v.checked, text)}
-        if not _defines(own.defines, text):
-            theirs |= {v.variant for v in others if _defines(v.defines, text)}
+        if own.checked not in quoted:
+            theirs |= {v.variant for v in somebodys[answer] if v.checked in quoted}
+        if own.defines not in defined:
+            theirs |= {v.variant for v in somebodys[answer] if v.defines in defined}
         if theirs:
             said.append(f"the answer {answer!r} is to {' and '.join(sorted(theirs))}, the exercise of another student; "
                         f"this student has {own.variant}, and that is what is checked")  # fmt: skip
     return said
-
-
-def _checks(name: str, text: str) -> bool:
-    """Does the JSON of a notebook name this exercise in a check? The text is read as it is: it may be no notebook."""
-    return re.search(rf'\\?"{re.escape(name)}\\?"', text) is not None
-
-
-def _defines(name: str, text: str) -> bool:
-    """Does it define this class, function or variable?"""
-    return re.search(rf"\b(class|def)[ \t]+{re.escape(name)}\b|\b{re.escape(name)} = ", text) is not None
 
 
 def _recorded(path: Path) -> dict[str, dict[str, Drawn]]:
@@ -88,6 +84,17 @@ def _read(path: Path, time: int) -> dict[str, dict[str, Drawn]]:
     return drawn
 
 
+@lru_cache(8)
+def _of_somebody(path: Path, time: int) -> dict[str, set[Drawn]]:
+    """All that was drawn for each answer, for whomever."""
+    drawn: dict[str, set[Drawn]] = {}
+    for chosen in _read(path, time).values():
+        for answer, variant in chosen.items():
+            drawn.setdefault(answer, set()).add(variant)
+    return drawn
+
+
 @lru_cache(2000)
 def _form(path: Path, time: int) -> tuple[FormCell, ...]:
-    return form_of_source(nbformat.read(path, as_version=4))
+    # The course has written it: nbformat.read would validate each cell, which takes longer than all else that is done to load a student.
+    return form_of_source(reads(path.read_text("utf-8")))

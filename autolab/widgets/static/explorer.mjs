@@ -8,7 +8,7 @@ function explorer(model, el) {
   const place = h("div"), curves = h("div", { class: "al-graph" }), main = h("div", { class: "al-hold" }, place, curves);
   main.style.cssText = "display: flex; flex-wrap: wrap; gap: 12px; align-items: flex-start";
   place.style.cssText = "flex: 1 1 420px; min-width: 0";
-  curves.style.cssText = "flex: 0 1 auto; display: flex; flex-wrap: wrap; gap: 8px; max-width: 100%; overflow: auto";
+  curves.style.cssText = "flex: 1 1 auto; display: flex; flex-wrap: wrap; justify-content: safe center; gap: 8px; max-width: 100%; overflow: auto; max-height: none";
   const table = tableTwin("Table of all values", ["Node", "Value", "Gradient"], fillTable);
   let graph = null, picture = null, tall = null, frame = null, past = [], dragging = false;
 
@@ -41,7 +41,7 @@ function explorer(model, el) {
   });
 
   const root = h("div", { class: "al-root al-explorer", role: "group", "aria-label": model.get("title") },
-    h("div", { class: "al-bar" }, ...controls.map((c) => c.el), reset, undo), status, main, table.el);
+    h("div", { class: "al-bar" }, reset, undo), h("div", { class: "al-bar" }, ...controls.map((c) => c.el)), status, main, table.el);
   // Keys that belong to a slider stay with it.
   root.addEventListener("keydown", (event) => { if (event.target.matches("input")) keepKeys(event); });
 

@@ -19,9 +19,10 @@ function panel(model, el) {
     svg.style.cssText = `flex: ${wide} 0 ${wide}px; max-width: ${LARGEST * wide}px; min-width: ${wide}px`;
     return svg;
   });
+  const depths = []; // of each part: how far down it has something in each tile
   place.append(...tiles);
   const table = tableTwin("Table of what is shown", model.get("columns"), (body) => body.replaceChildren(...(shown?.rows || []).map((r) => row(r))));
-  let shown = null, dragging = false, way = 0; // way: 1 after a step on, -1 after one back
+  let shown = null, dragging = false, measured = 0, roomy = 0, way = 0; // way: 1 after a step on, -1 after one back
 
   const go = (at, forget) => {
     if (keyOf(at) === keyOf(model.get("at"))) return;
@@ -142,6 +143,46 @@ function panel(model, el) {
     else if (model.page) status.textContent = BEYOND;
   }
 
+  // A tile is as tall as its parts need in any frame, so that it keeps its height, and below each other they leave no gaps.
+  function trim() {
+    const parts = model.get("parts");
+    if (measured === parts.length || !place.clientWidth) return; // what is not laid out has no size yet
+    const ruler = tiles[0].cloneNode(false);
+    ruler.style.cssText = `position: absolute; visibility: hidden; width: ${width}px; height: ${height}px; min-width: 0; max-width: none`;
+    ruler.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    ruler.innerHTML = parts.slice(measured).map((part) => `<g>${part}</g>`).join("");
+    place.append(ruler);
+    const zero = ruler.getBoundingClientRect();
+    for (const part of ruler.children) {
+      const deep = tiles.map(() => 0);
+      for (const leaf of part.querySelectorAll("text, rect, path, circle, line, polygon, ellipse")) {
+        if (leaf.matches(".al-hit, .al-hit-line")) continue;
+        const { left, right, bottom } = leaf.getBoundingClientRect();
+        deep.forEach((depth, i) => {
+          if (right - zero.left > edges[i] && left - zero.left < edges[i + 1]) deep[i] = Math.max(depth, bottom - zero.top);
+        });
+      }
+      depths.push(deep);
+    }
+    measured = parts.length;
+    ruler.remove();
+    const talls = tiles.map((svg, i) => Math.min(height, Math.ceil(Math.max(...depths.map((deep) => deep[i])) + MARGIN)));
+    tiles.forEach((svg, i) => {
+      const wide = edges[i + 1] - edges[i];
+      svg.setAttribute("viewBox", `${edges[i]} 0 ${wide} ${talls[i]}`);
+      svg.setAttribute("height", talls[i]);
+      // it grows until it is as tall as most of the window
+      svg.style.maxWidth = `min(${LARGEST * wide}px, max(${wide}px, ${(80 * wide) / Math.max(...talls)}vh))`;
+    });
+  }
+
+  // Below another tile, one that is empty now is left out.
+  function stack() {
+    trim();
+    const stacked = place.clientWidth < width;
+    tiles.forEach((svg, i) => { svg.style.display = stacked && measured && !shown.picture.some((k) => depths[k]?.[i]) ? "none" : ""; });
+  }
+
   // What another tile shows is not there for keys and screen readers in this one.
   function leaveOut(svg) {
     const { left, right } = svg.getBoundingClientRect();
@@ -188,8 +229,9 @@ function panel(model, el) {
       (again || place).focus({ preventScroll: true });
     }
     readout.hidden = !has("al-heat-cell");
-    if (!touch.busy()) reveal(frame);
     place.hidden = !frame.picture.length;
+    stack();
+    if (!touch.busy()) reveal(frame);
     listing.hidden = !frame.code;
     listing.textContent = frame.code || "";
     if (machine) {
@@ -216,7 +258,15 @@ function panel(model, el) {
   }
 
   el.replaceChildren(root);
+  const laidOut = new ResizeObserver(() => {
+    if (!shown || roomy === place.clientWidth) return;
+    roomy = place.clientWidth;
+    stack();
+    reveal(shown);
+  });
+  laidOut.observe(place);
   const stop = [
+    () => laidOut.disconnect(),
     follow(model, ["at", "past", "playing", "running", "progress"], draw),
     follow(model, ["frames", "frame", "parts"], learn),
     follow(model, ["playing", "speed"], run),

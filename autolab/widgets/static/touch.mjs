@@ -63,11 +63,12 @@ function hands(place, panel) {
   }
 
   const under = (event) => document.elementsFromPoint(event.clientX, event.clientY)
-    .map((el) => el.closest(".al-drop")).find((zone) => zone && place.contains(zone) && zone.dataset.drop === drag.el.dataset.onto);
+    .map((el) => el.closest(".al-drop")).find((zone) => zone && place.contains(zone) && zone.dataset.drop in drag.onto);
 
   function carry(event, by) {
     if (!drag.ghost) {
-      if (!panel.can(drag.el.dataset.action)) return;
+      drag.onto = JSON.parse(drag.el.dataset.onto); // drop -> action
+      if (!Object.values(drag.onto).some(panel.can)) return;
       dragged = true;
       place.setPointerCapture(drag.pointer);
       place.classList.add("al-dragging");
@@ -86,14 +87,14 @@ function hands(place, panel) {
 
   function end(event, dropped) {
     if (!drag || (event.pointerId !== undefined && event.pointerId !== drag.pointer)) return;
-    const { el, ghost, at, past, pointer } = drag, zone = ghost && dropped && under(event);
+    const { onto, ghost, at, past, pointer } = drag, zone = ghost && dropped && under(event);
     place.querySelectorAll(".al-over").forEach((over) => over.classList.remove("al-over"));
     ghost?.remove();
     place.classList.remove("al-dragging");
     const moved = drag.axes && dragged;
     drag = null;
     if (place.hasPointerCapture(pointer)) place.releasePointerCapture(pointer);
-    if (zone) panel.act(el.dataset.action);
+    if (zone) panel.act(onto[zone.dataset.drop]);
     if (moved && (!dropped || panel.same(at))) panel.restore(at, past);
     else if (moved) panel.drawn();
   }

@@ -1,0 +1,87 @@
+"""What lesson 18 tells, held to be true: by other means than running the lesson."""
+
+import re
+
+import numpy as np
+import pytest
+
+import autolab as torch
+
+from .test_later_stories import Lesson
+
+
+@pytest.fixture
+def double():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def numbers(lines):
+    return [[float(n) for n in re.findall(r"-?\d+\.\d+(?:e[+-]\d+)?", line)] for line in lines]
+
+
+@pytest.mark.lesson18
+@pytest.mark.parametrize("part", ["product", "inverse", "solve", "det", "cholesky", "norm", "softmax"])
+def test_each_rule_is_the_derivative_and_that_of_the_engine(part, double):
+    lesson = Lesson("18")
+    lesson.run("imports", "inner-show", "judge-define")
+    torch.manual_seed(5)
+    lesson["Z"] = torch.randn(3, 3)
+    off = [found for line in lesson.run(f"{part}-check") if "off from" in line for found in re.findall(r"0\.\d+", line)]
+    assert len(off) >= 2 and not any(map(float, off))
+
+
+@pytest.mark.lesson18
+def test_the_judge_sees_a_wrong_rule(double):
+    lesson = Lesson("18")
+    lesson.run("imports", "inner-show", "judge-define")
+    said = lesson.run("inverse-check", change=lambda source: source.replace("-B.T @", "-B @"))
+    assert min(numbers(said[:1])[0]) > 1e-3
+
+
+@pytest.mark.lesson18
+def test_two_a_da_misses_as_much_as_there_is_and_the_product_rule_a_hundredth(double):
+    lesson = Lesson("18")
+    lesson.run("imports", "inner-show")
+    rows = np.array([[float(n) for n in line.split()] for line in lesson.run("square-show")[1:]])
+    assert rows[:-1, 1] / rows[1:, 1] == pytest.approx([10, 10], rel=0.3)
+    assert rows[:-1, 2] / rows[1:, 2] == pytest.approx([100, 100], rel=0.01)
+
+
+@pytest.mark.lesson18
+def test_cholesky_is_refused_until_its_input_is_symmetrised(double):
+    lesson = Lesson("18")
+    lesson.run("imports", "inner-show")
+    assert lesson.run("symmetric-show")[1:] == [
+        "move lower: 0.2500, the engine says 0.1250", "move upper: 0.0000, the engine says 0.1250", "move both: 0.2500, the engine says 0.2500"
+    ]  # fmt: skip
+    refused, accepted = lesson.run("symmetric-check")
+    assert "refused" in refused and "accepted" in accepted
+
+
+@pytest.mark.lesson18
+def test_at_equal_eigenvalues_a_vector_has_no_gradient_and_the_plane_has_one(double):
+    for name, values in [("vector", [1.0, 1.0]), ("plane", [1.0, 1.0, 3.0])]:
+        A = torch.tensor(values).diag().requires_grad_()
+        V = torch.linalg.eigh(A).eigenvectors
+        loss = V[0, 0] * V[1, 0] if name == "vector" else (V[:, :2] @ V[:, :2].T)[:, 2].sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss.backward()
+        assert A.grad.isfinite().all() == (name == "plane")
+
+
+@pytest.mark.lesson18
+def test_the_gaussian_that_fits_best_has_the_covariance_of_the_data(double):
+    lesson = Lesson("18")
+    lesson.run("imports", "precision-set", "gauss-step")
+    fitted, S = numbers(lesson.run("gauss-fit"))
+    assert fitted == pytest.approx(S, abs=2e-3)
+    assert lesson["losses"][-1] == pytest.approx(lesson["best"], abs=1e-6)
+
+
+@pytest.mark.lesson18
+def test_the_sandwich_is_that_of_the_engine(double):
+    lesson = Lesson("18")
+    lesson.run("imports", "precision-set")
+    assert lesson.solution() == ["agrees with the engine: True"]
