@@ -15,11 +15,7 @@ MARK = re.compile("### BEGIN (SOLUTION|HIDDEN TESTS)")
 
 
 def choose(
-    title: str | None = None,
-    lessons: str | None = None,
-    release: Path | None = None,
-    address: str | None = None,
-    reference: bool = False,
+    title: str | None = None, lessons: str | None = None, release: Path | None = None, address: str | None = None, reference: bool = False
 ) -> None:
     """Choose for what follows. lessons: "00 04 gallery"; release: a course's folder of what students get.
     address: where the site will be served. reference: whether a course's site also has the guide, the API and the code.

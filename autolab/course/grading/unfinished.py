@@ -21,7 +21,9 @@ def state(root: Path, assignment: str) -> str:
             f"a regrade of {assignment} was stopped while its grades replaced the old ones. Nothing is lost: the points are all those from "
             f"before it or all the new ones, and pages may still show the others. `autolab course grade {assignment}` finishes it"
         )
-    return f"a regrade of {assignment} is not finished: these are the grades from before it. `autolab course grade {assignment}` finishes it"
+    return (
+        f"a regrade of {assignment} is not finished: these are the grades from before it. `autolab course grade {assignment}` finishes it"
+    )
 
 
 def warn(log: Any, root: str | Path, assignments: Iterable[str] = ()) -> None:
