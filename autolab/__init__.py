@@ -9,6 +9,8 @@ import warnings as _warnings
 
 # As in PyTorch, log(0) is -inf and 0/0 is nan without a word. NumPy's warnings about them point into our rules, not at user code.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autolab\.")
+# But an imaginary part must not get lost without a word: what drops it on purpose says so itself.
+_warnings.filterwarnings("error", message="Casting complex values", category=RuntimeWarning, module=r"autolab\.")
 
 from autolab.memory import keep_freed_memory as _keep_freed_memory
 
@@ -63,7 +65,7 @@ _LIKE_NN = (
 
 # Loaded when first used: subpackages and modules, and functions by the module they are in.
 _MODULES = (
-    "_C accelerator amp backends check compat compiler course cpu cuda datasets distributed distributions draw func fx hub jit linalg "
+    "_C accelerator amp backends check compat compiler course cpu cuda datasets distributed distributions draw fft func fx hub jit linalg "
     "masked mps nn optim overrides profiler random return_types rules serialization signal special testing trace utils widgets xpu"
 ).split()
 _NAMES = {
@@ -110,47 +112,47 @@ __all__ = [
     "distributed", "distributions", "div", "divide", "dot", "double", "draw", "dropout", "dropout_", "dsplit", "dstack", "dtype", "dtypes",
     "e", "einsum", "embedding", "embedding_bag", "empty", "empty_like", "empty_permuted", "empty_strided", "enable_grad", "engine", "eq",
     "equal", "erf", "erf_", "erfc", "erfinv", "exercises", "exp", "exp2", "exp2_", "exp_", "expand_copy", "explore", "expm1", "expm1_",
-    "eye", "fast", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "finfo",
-    "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32", "float64", "float_power", "floor", "floor_",
-    "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like",
-    "func", "fx", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_autocast_dtype", "get_default_device", "get_default_dtype",
-    "get_device", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state", "gradient", "greater",
-    "greater_equal", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink", "heaviside", "hinge_embedding_loss",
-    "histc", "histogram", "histogramdd", "hsplit", "hstack", "hub", "hypot", "i0", "igamma", "igammac", "iinfo", "imag", "index_add",
-    "index_copy", "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode", "initial_seed", "inner",
-    "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "is_autocast_cache_enabled", "is_autocast_enabled", "is_complex", "is_conj", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage", "is_tensor", "is_warn_always_enabled",
-    "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "jit", "kaiser_window", "kl_div", "kron", "kthvalue",
-    "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "lgamma", "linalg", "linspace", "load",
-    "lobpcg", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_softmax", "logaddexp", "logaddexp2",
-    "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logspace", "logsumexp", "long",
-    "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked", "masked_fill", "masked_scatter", "masked_select",
-    "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "maximum", "mean",
-    "median", "memory", "memory_format", "meshgrid", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "mps", "msort", "mul",
-    "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum",
-    "narrow", "narrow_copy", "native_batch_norm", "native_channel_shuffle", "native_group_norm", "native_layer_norm", "ne", "neg", "neg_",
-    "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad", "nonzero", "nonzero_static", "norm", "normal", "not_equal", "numel",
-    "ones", "ones_like", "optim", "orgqr", "ormqr", "outer", "overrides", "pairwise_distance", "pca_lowrank", "pdist", "permute",
-    "permute_copy", "pi", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "polygamma", "positive",
-    "pow", "predict", "prelu", "preserve_format", "prod", "profiler", "promote_types", "put", "qr", "quantile", "quiz", "rad2deg",
-    "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real",
-    "reciprocal", "reciprocal_", "relu", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_", "resolve_conj",
-    "resolve_neg", "result_type", "return_types", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt",
-    "rsqrt_", "rsub", "rules", "save", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select",
-    "select_copy", "select_scatter", "selu", "selu_", "serialization", "set_default_device", "set_default_dtype", "set_default_tensor_type",
-    "set_float32_matmul_precision", "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads", "set_num_threads",
-    "set_printoptions", "set_rng_state", "set_warn_always", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit", "sin",
-    "sin_", "sinc", "sinc_", "sinh", "sinh_", "size", "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "special", "split",
-    "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack",
-    "std", "std_mean", "strided", "sub", "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "t", "t_copy", "take",
-    "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile",
-    "topk", "torch_api", "trace", "transforms", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril",
-    "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint8", "unbind",
-    "unbind_copy", "unflatten", "unfold_copy", "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split",
-    "unsafe_split_with_sizes", "unsqueeze", "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot",
-    "version", "view_as_complex", "view_as_real", "view_copy", "vmap", "vsplit", "vstack", "where", "widgets", "xlogy", "xlogy_", "xpu",
-    "zero_", "zeros", "zeros_like",
+    "eye", "fast", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fft", "fill", "fill_",
+    "finfo", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float", "float16", "float32", "float64", "float_power", "floor",
+    "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "from_dlpack", "from_numpy", "frombuffer", "full",
+    "full_like", "func", "fx", "gather", "gcd", "gcd_", "ge", "geqrf", "ger", "get_autocast_dtype", "get_default_device",
+    "get_default_dtype", "get_device", "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state",
+    "gradient", "greater", "greater_equal", "group_norm", "gt", "half", "hamming_window", "hann_window", "hardshrink", "heaviside",
+    "hinge_embedding_loss", "histc", "histogram", "histogramdd", "hsplit", "hstack", "hub", "hypot", "i0", "igamma", "igammac", "iinfo",
+    "imag", "index_add", "index_copy", "index_fill", "index_put", "index_put_", "index_reduce", "index_select", "inf", "inference_mode",
+    "initial_seed", "inner", "instance_norm", "int", "int16", "int32", "int64", "int8", "inverse", "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled", "is_autocast_cache_enabled", "is_autocast_enabled", "is_complex", "is_conj", "is_floating_point",
+    "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_neg", "is_nonzero", "is_same_size", "is_signed", "is_storage",
+    "is_tensor", "is_warn_always_enabled", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "jit",
+    "kaiser_window", "kl_div", "kron", "kthvalue", "layer_norm", "layout", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less",
+    "less_equal", "lgamma", "linalg", "linspace", "load", "lobpcg", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_",
+    "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit",
+    "logit_", "logspace", "logsumexp", "long", "lt", "lu", "lu_solve", "lu_unpack", "manual_seed", "margin_ranking_loss", "masked",
+    "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "memory", "memory_format", "meshgrid", "min",
+    "minimum", "mm", "mode", "moveaxis", "movedim", "mps", "msort", "mul", "multinomial", "multiply", "mv", "mvlgamma", "nan", "nan_to_num",
+    "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_batch_norm", "native_channel_shuffle",
+    "native_group_norm", "native_layer_norm", "ne", "neg", "neg_", "negative", "negative_", "newaxis", "nextafter", "nn", "no_grad",
+    "nonzero", "nonzero_static", "norm", "normal", "not_equal", "numel", "ones", "ones_like", "optim", "orgqr", "ormqr", "outer",
+    "overrides", "pairwise_distance", "pca_lowrank", "pdist", "permute", "permute_copy", "pi", "pinverse", "pixel_shuffle",
+    "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "polygamma", "positive", "pow", "predict", "prelu", "preserve_format",
+    "prod", "profiler", "promote_types", "put", "qr", "quantile", "quiz", "rad2deg", "rad2deg_", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "random", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "relu", "relu_",
+    "remainder", "renorm", "repeat_interleave", "reshape", "resize_as_", "resolve_conj", "resolve_neg", "result_type", "return_types",
+    "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rsqrt", "rsqrt_", "rsub", "rules", "save",
+    "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "seed", "select", "select_copy", "select_scatter", "selu",
+    "selu_", "serialization", "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision",
+    "set_flush_denormal", "set_grad_enabled", "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state",
+    "set_warn_always", "sgn", "short", "sigmoid", "sigmoid_", "sign", "signal", "signbit", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_",
+    "size", "slice_copy", "slice_scatter", "slogdet", "softmax", "sort", "special", "split", "split_copy", "split_with_sizes",
+    "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "strided", "sub",
+    "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh",
+    "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile", "topk", "torch_api", "trace",
+    "transforms", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triplet_margin_loss",
+    "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy",
+    "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
+    "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "version", "view_as_complex",
+    "view_as_real", "view_copy", "vmap", "vsplit", "vstack", "where", "widgets", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",
 ]  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def _dims(dim: Dims, input: Tensor) -> tuple[int, ...]:
 
 
 def _summed_as(input: Tensor, dtype: Any) -> Any:
-    return dtype or (input.dtype if input.is_floating_point() else torch.int64)
+    return dtype or (input.dtype if input.is_floating_point() or input.is_complex() else torch.int64)
 
 
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
@@ -148,7 +148,7 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
     tensor(3.)
     """
     wanted = dtype or input.dtype
-    if not wanted.is_floating_point:
+    if not (wanted.is_floating_point or wanted.is_complex):
         whose = "Optional" if dtype else "Input"
         raise ValueError(
             f"mean(): Could not infer output dtype. {whose} dtype must be either a floating point or complex dtype. Got: {wanted}"
@@ -218,6 +218,10 @@ def var(
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
+    if input.is_complex():
+        raise NotImplementedError(
+            "masked.var and masked.std are not implemented for complex numbers: take the real and the imaginary part."
+        )
     wanted = dtype or (input.dtype if input.is_floating_point() else torch.float32)
     computed = wanted if wanted.is_floating_point else torch.float32
     away = input - sum(input, dim, keepdim=True, dtype=wanted, mask=mask) / _count(input, dim, True, mask)

@@ -109,8 +109,8 @@ def difference(a: Any, b: Any, rtol: float | None, atol: float | None, equal_nan
 
 def compared(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> str:
     """PyTorch's report on entries that differ; empty if none does."""
-    exact = all(v.dtype not in dtypes.FLOATING for v in (x, y))
-    wide = np.int64 if exact else x.dtype if x.dtype == y.dtype else np.float64
+    exact = all(v.dtype not in dtypes.INEXACT for v in (x, y))
+    wide = np.int64 if exact else x.dtype if x.dtype == y.dtype else np.result_type(x, y, np.float64)
     x, y = (v.astype(wide) for v in (x, y))
     with np.errstate(all="ignore"):
         off = np.abs(x - y)

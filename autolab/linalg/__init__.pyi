@@ -6,7 +6,7 @@ from typing import Any
 
 __all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
 def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
-    """L with A = L @ L.mT for symmetric positive-definite matrices (U with A = U.mT @ U if upper).
+    """L with A = L @ L.mH for symmetric (complex: Hermitian) positive-definite matrices; U with A = U.mH @ U if upper.
 
     Shapes: A and the result (..., n, n). Raises LinAlgError for matrices that are not positive-definite.
     """
@@ -36,7 +36,11 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1, out:
     Shapes: A (..., m, n); result (..., min(m, n)), fewer for an offset.
     """
 def eig(A: Tensor, *, out: Any = None) -> Any:
-    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
+    """(eigenvalues, eigenvectors) of any square matrix, as complex numbers: A @ V = V * L, the columns of V of length 1.
+
+    Shapes: A (..., n, n); L (..., n), in no order; V (..., n, n). A gradient through V needs a function that does not depend on its
+    phases, or RuntimeError is raised.
+    """
 def eigh(A: Tensor, UPLO: str = 'L', *, out: Any = None) -> Any:
     """(eigenvalues, eigenvectors) of symmetric matrices, of which only the lower triangle is read ("U": the upper one).
 
@@ -45,7 +49,10 @@ def eigh(A: Tensor, UPLO: str = 'L', *, out: Any = None) -> Any:
     Raises RuntimeError for another UPLO.
     """
 def eigvals(A: Tensor, *, out: Any = None) -> Any:
-    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
+    """The eigenvalues of any square matrix, as complex numbers, in no order.
+
+    Shapes: A (..., n, n); result (..., n).
+    """
 def eigvalsh(A: Tensor, UPLO: str = 'L', *, out: Any = None) -> Tensor:
     """The eigenvalues of symmetric matrices, ascending.
 
@@ -192,7 +199,7 @@ def vander(x: Tensor, *, N: int | None = None, out: Any = None) -> Tensor:
     Shapes: x (..., n); result (..., n, N).
     """
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
-    """The sums of products along a dim; the other dims broadcast.
+    """The sums of products along a dim, the first conjugated if it is complex; the other dims broadcast.
 
     Shapes: x and y (..., n); result (...).
     """

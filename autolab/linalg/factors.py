@@ -10,13 +10,16 @@ from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros_info
 from autolab.linalg.solving import permutation, solve_triangular, unpack
+from autolab.rules import complex_matrix as complex_rows
 from autolab.rules import matrix as rows
 from autolab.torch_api import diagonals, index, pointwise, reduce, shape
+from autolab.torch_api.dims import refuse_complex
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
 slogdet_result = named("linalg_slogdet", "sign", "logabsdet")
 cholesky_ex_result = named("linalg_cholesky_ex", "L", "info")
+eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
 eigh_result = named("linalg_eigh", "eigenvalues", "eigenvectors")
 qr_result = named("linalg_qr", "Q", "R")
 svd_result = named("linalg_svd", "U", "S", "Vh")
@@ -61,7 +64,7 @@ def logdet(A: Tensor) -> Tensor:
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """L with A = L @ L.mT for symmetric positive-definite matrices (U with A = U.mT @ U if upper).
+    """L with A = L @ L.mH for symmetric (complex: Hermitian) positive-definite matrices; U with A = U.mH @ U if upper.
 
     Shapes: A and the result (..., n, n). Raises LinAlgError for matrices that are not positive-definite.
 
@@ -71,7 +74,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """
     A = square(A, "linalg.cholesky")
     if upper:
-        return shape.transpose(run(rows.cholesky, shape.transpose(A, -2, -1)), -2, -1)
+        return run(rows.cholesky, A.mH).mH
     return run(rows.cholesky, A)
 
 
@@ -87,7 +90,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     if check_errors:
         return cholesky_ex_result(cholesky(A, upper=upper), zeros_info(A))
     raw = np.asarray(A.all_numbers())
-    lower = raw.mT if upper else raw
+    lower = raw.mT.conj() if upper else raw
     stack = lower.reshape(-1, *raw.shape[-2:]) if raw.size else ()
     info = np.array([rows.not_positive(one) for one in stack], np.int32)
     if not info.any():
@@ -126,29 +129,27 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def eig(A: Tensor) -> Any:
-    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here.
+    """(eigenvalues, eigenvectors) of any square matrix, as complex numbers: A @ V = V * L, the columns of V of length 1.
 
-    >>> torch.linalg.eig(torch.eye(2))
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: linalg.eig: the eigenvalues of a general matrix are complex, and there are no ...
+    Shapes: A (..., n, n); L (..., n), in no order; V (..., n, n). A gradient through V needs a function that does not depend on its
+    phases, or RuntimeError is raised.
+
+    >>> torch.linalg.eig(tensor([[0., 1.], [-1., 0.]])).eigenvalues.imag.abs()
+    tensor([1., 1.])
     """
-    square(A, "linalg.eig")
-    raise NotImplementedError("linalg.eig: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
-                              "For a symmetric matrix use linalg.eigh.")  # fmt: skip
+    A = square(A, "linalg.eig")
+    return eig_result(*run(complex_rows.eig, A if A.is_complex() else A.to(A.dtype.to_complex())))
 
 
 def eigvals(A: Tensor) -> Any:
-    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here.
+    """The eigenvalues of any square matrix, as complex numbers, in no order.
 
-    >>> torch.linalg.eigvals(torch.eye(2))
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: linalg.eigvals: the eigenvalues of a general matrix are complex, and there are ...
+    Shapes: A (..., n, n); result (..., n).
+
+    >>> torch.linalg.eigvals(tensor([[2., 0.], [0., 3.]])).real.sort().values
+    tensor([2., 3.])
     """
-    square(A, "linalg.eigvals")
-    raise NotImplementedError("linalg.eigvals: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
-                              "For a symmetric matrix use linalg.eigvalsh.")  # fmt: skip
+    return eig(square(A, "linalg.eigvals")).eigenvalues
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
@@ -337,6 +338,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     True
     """
     A = matrix(A, "torch.linalg.householder_product")
+    refuse_complex(A, "householder_product_cpu")
     floats(tau, "torch.linalg.householder_product")
     m, n = A.shape[-2:]
     if m < n:

@@ -249,14 +249,14 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sums of products along a dim; the other dims broadcast.
+    """The sums of products along a dim, the first conjugated if it is complex; the other dims broadcast.
 
     Shapes: x and y (..., n); result (...).
 
     >>> torch.linalg.vecdot(tensor([1., 2.]), tensor([3., 4.]))
     tensor(11.)
     """
-    return reduce.sum(require_tensor(x, "linalg.vecdot") * y, dim)
+    return reduce.sum(require_tensor(x, "linalg.vecdot").conj() * y, dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

@@ -251,8 +251,8 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but each b matrix is "
             f"{B.shape[-2]} by {B.shape[-1]}"
         )
-    L = _mT(L) if upper else L
-    return solve_triangular(_mT(L), solve_triangular(L, B, upper=False), upper=True)
+    L = L.mH if upper else L
+    return solve_triangular(L.mH, solve_triangular(L, B, upper=False), upper=True)
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
@@ -301,11 +301,11 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     if LU.shape[:-1] != pivots.shape:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     if not left:
-        return _mT(lu_solve(LU, pivots, _mT(B), adjoint=not adjoint))
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     order = unpack(pivots, LU.shape[-1])
     if adjoint:
-        middle = solve_triangular(_mT(LU), B, upper=False)
-        return matmul(permutation(order, LU), solve_triangular(_mT(LU), middle, upper=True, unitriangular=True))
+        middle = solve_triangular(LU.mH, B, upper=False)
+        return matmul(permutation(order, LU), solve_triangular(LU.mH, middle, upper=True, unitriangular=True))
     return solve_triangular(LU, solve_triangular(LU, _rows(B, order), upper=False, unitriangular=True), upper=True)
 
 

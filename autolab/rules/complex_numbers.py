@@ -95,7 +95,7 @@ conj = op("conj", lambda x: np.conj(x), L, numpy=np.conj, complex=ADJOINT, x=lam
 conj_physical = op("conj_physical", lambda x: np.conj(x), L, complex=ADJOINT, x=lambda g: np.conj(g))
 # To a complex dtype, from any.
 to_complex = op(
-    "to_complex", lambda x, *, dtype, source: x.astype(dtype), L, node="ToCopyBackward0", complex=ADJOINT,
+    "to_complex", lambda x, *, dtype, source: x.astype(dtype), E, node="ToCopyBackward0", promote="", complex=ADJOINT,
     x=lambda g, source: cast_gradient(g, source),
 )  # fmt: skip
 

@@ -118,3 +118,13 @@ def whole_quotients(x, a, b):
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
             "tensor1 and tensor2. Convert first: a.float()."
         )
+
+
+def phases(name, what, turned):
+    """For factors that are given up to a phase, of what a gradient would do to it; inside transforms the numbers are not known."""
+    turned = getattr(turned, "payload", turned)
+    if isinstance(turned, np.ndarray) and np.abs(turned).max(initial=0) > 1e-2:
+        raise RuntimeError(
+            f"{name}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss function "
+            "depends on this quantity, so it is ill-defined. Let it depend on what a phase does not change: v.abs(), or v @ v.mH."
+        )

@@ -131,11 +131,11 @@ def pinv_values(x, *, atol=0.0, rtol=None, hermitian=False):
         sizes, left, right = np.abs(w), v, v
     else:
         u, w, vh = np.linalg.svd(x, full_matrices=False)
-        sizes, left, right = w, vh.mT, u
+        sizes, left, right = w, vh.mT.conj(), u
     least = np.maximum(np.asarray(atol), np.asarray(rtol) * sizes.max(-1))
     kept = sizes > least[..., None]
-    turned = np.where(kept, 1 / np.where(kept, w, 1), 0).astype(x.dtype)
-    return (left * turned[..., None, :]) @ right.mT
+    turned = np.where(kept, 1 / np.where(kept, w, 1), 0).astype(w.dtype)
+    return (left * turned[..., None, :]) @ right.mT.conj()
 
 
 pinv = op("pinv", pinv_values, GENERAL, node="LinalgPinvBackward0", batch=call_row, x=pinv_rule)
@@ -154,7 +154,7 @@ def cofactor_values(x):
     u, s, vh = np.linalg.svd(x)
     others = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(s.shape[-1])], -1)
     sign = np.linalg.det(u) * np.linalg.det(vh)
-    return sign[..., None, None] * (u * others[..., None, :]) @ vh
+    return sign[..., None, None] * (np.conj(u) * others[..., None, :]) @ np.conj(vh)
 
 
 def cofactor_rule(g, x, out):
@@ -253,13 +253,18 @@ svd = op(
 )  # fmt: skip
 
 
-def qr_rule(g, out_0, out_1, mode):
+def check_qr(out_0, out_1, mode):
+    """Raise for factors that cannot be differentiated."""
     if mode == "r":
         raise RuntimeError(
             "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced')."
         )
     if out_0.shape[-1] != out_1.shape[-1]:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
+
+
+def qr_rule(g, out_0, out_1, mode):
+    check_qr(out_0, out_1, mode)
     inner = np.tril(out_1 @ g[1].mT - g[0].mT @ out_0)
     both = inner + np.tril(inner, -1).mT
     return solve(out_1, (g[0] + out_0 @ both).mT).mT
@@ -342,7 +347,7 @@ def matrix_exp_values(x):
         return np.array(x)
     size = np.abs(x).sum(-2).max() if x.size else 0.0
     squarings = max(0, math.ceil(math.log2(size / 5.37))) if np.isfinite(size) and size > 0 else 0
-    a = x.astype(np.float64) / 2.0**squarings
+    a = x.astype(np.result_type(x, np.float64)) / 2.0**squarings
     a2 = a @ a
     eye = np.eye(a.shape[-1])
     even, odd, power = 0, 0, eye
@@ -394,3 +399,7 @@ distances = op(
     a=lambda g, a, b, out, a_shape: sum_to(away(per_length(g, out), a, b), a_shape),
     b=lambda g, a, b, out, b_shape: sum_to(away(per_length(g, out).mT, b, a), b_shape),
 )  # fmt: skip
+
+
+# isort: split
+from autolab.rules import complex_matrix  # noqa: E402, F401  last: the rows that complex matrices have in the place of these

@@ -26,7 +26,8 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     require_tensor(other, "allclose", "other", 2)
     if input.payload.dtype != other.payload.dtype:
         raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    a, b = (np.asarray(t.payload, np.float64) for t in (input, other))
+    wide = np.complex128 if input.payload.dtype in dtypes.COMPLEX else np.float64
+    a, b = (np.asarray(t.payload, wide) for t in (input, other))
     return builtins.bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 

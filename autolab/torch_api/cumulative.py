@@ -215,7 +215,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     free = clamp(free, min=0) if isinstance(free, Tensor) else builtins.max(free, 0)
     apart = x - average
     scaled = apart if weights is None else apart * weights
-    out = div(apart @ scaled.mT, free)
+    out = div(apart @ scaled.mH, free)
     return out.reshape(()) if x.shape[0] == 1 else out
 
 

@@ -502,8 +502,8 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     tensor([1.4142, 1.7321], dtype=torch.float64)
     """
     operands("float_power", input, exponent)
-    wide = [to(t, dtypes.float64) if isinstance(t, Tensor) else builtins.float(t) for t in (input, exponent)]
-    return pow(*wide)
+    raws = [getattr(t, "payload", t) for t in (input, exponent)]
+    return pow(*[to(t, dtype=dtypes.result_type([*raws, np.ones(1)])) if isinstance(t, Tensor) else t * 1.0 for t in (input, exponent)])
 
 
 @public()

@@ -41,7 +41,8 @@ GUIDES = (
 OTHER = "exercises/README benchmarks/README CONTRIBUTING CHANGELOG".split()
 NAMESPACES = """
 autolab autolab.nn autolab.nn.functional autolab.nn.init autolab.nn.utils autolab.optim autolab.optim.lr_scheduler autolab.func
-autolab.autograd autolab.autograd.functional autolab.autograd.forward_ad autolab.autograd.graph autolab.linalg autolab.special autolab.amp
+autolab.autograd autolab.autograd.functional autolab.autograd.forward_ad autolab.autograd.graph autolab.linalg autolab.fft autolab.special
+autolab.amp
 autolab.distributions autolab.utils.data autolab.utils.checkpoint autolab.datasets autolab.draw autolab.trace autolab.check
 autolab.check.diagnosis autolab.widgets autolab.compiler autolab.serialization autolab.testing
 """.split()

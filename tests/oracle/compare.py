@@ -17,7 +17,7 @@ import autolab
 from . import skip_without_pytorch
 
 LIMIT = 40  # samples of one operator
-COARSE = {"torch.float32": 1e-4, "torch.float16": 2e-3, "torch.bfloat16": 2e-2}  # whatever the inputs were
+COARSE = {"torch.float32": 1e-4, "torch.complex64": 1e-4, "torch.float16": 2e-3, "torch.bfloat16": 2e-2}  # whatever the inputs were
 
 
 def operators():

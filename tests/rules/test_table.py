@@ -70,8 +70,12 @@ def rows_of(tensor):
 
 # Rows without a second derivative, in PyTorch too: tests/nn/test_ctc.py.
 ELSEWHERE = {"ctc_loss", "ctc_loss_back"}
-# Rows of complex numbers: test_complex.py.
-ELSEWHERE |= {row.name for row in TABLE.values() if row.forward.__module__ == "autolab.rules.complex_numbers"}
+# Rows of complex numbers: test_complex.py, and tests/linalg; of Fourier transforms: tests/fft.
+ELSEWHERE |= {
+    row.name
+    for row in TABLE.values()
+    if row.forward.__module__ in ("autolab.rules.complex_numbers", "autolab.rules.complex_matrix", "autolab.rules.fourier")
+}
 
 
 def test_every_row_has_a_sample():
