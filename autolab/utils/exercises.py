@@ -143,7 +143,8 @@ def exercises(*names: str, folder: str | Path = ".") -> Copies | Listing:
 
 def listed() -> list[ProblemSet]:
     """All problem sets, in their order. Raises FileNotFoundError if they are not installed."""
-    return [_described(path) for path in sorted(_handout().iterdir()) if path.is_dir()]
+    in_order = sorted(_handout().iterdir(), key=lambda path: (len(path.name), path.name))  # ps10 comes after ps9
+    return [_described(path) for path in in_order if path.is_dir()]
 
 
 def _handout() -> Path:

@@ -15,7 +15,7 @@ from autolab.course.release import form_of_source, release_of
 from autolab.course.solutions import read
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
-SETS = [f"ps{n}" for n in range(1, 10)]
+SETS = [f"ps{n}" for n in range(1, 11)]
 HOURS = {1.5: "an hour and a half", 2: "two hours", 2.5: "two and a half hours", 3: "three hours"}
 
 

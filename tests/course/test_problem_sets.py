@@ -10,7 +10,7 @@ from autolab.check import BEHAVIOURS, Report, check
 from autolab.course.solutions import CALL, blank, exercises, read, solve, wrong_answers
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
-SETS = [f"ps{n}" for n in range(1, 10)]
+SETS = [f"ps{n}" for n in range(1, 11)]
 PROMISE = re.compile(r"It should print `([^`]+)`")
 
 NEGATED = """

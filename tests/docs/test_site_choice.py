@@ -34,7 +34,7 @@ def test_a_course_chooses_lessons_and_brings_its_problem_sets(environment, relea
 
 def test_without_a_choice_a_site_holds_everything(environment):
     assert len(choice.lessons()) > 16
-    assert len(choice.problem_sets()) == 9
+    assert len(choice.problem_sets()) == 10
 
 
 def test_a_lesson_that_does_not_exist_is_refused(environment):

@@ -17,6 +17,7 @@ from autolab.engine.op import ELEMENTWISE, LINEAR, Op
 from autolab.rules import TABLE
 
 from .exercises import EXERCISES
+from .exercises_implicit import IMPLICIT
 from .exercises_matrices import MATRICES
 from .inputs import BINARY, LARGE, ROWS, draw
 from .spec import Kink, Spec
@@ -115,6 +116,7 @@ SPECS: dict[str, Spec] = {
         Spec("masked_fill", shapes=(((3, 5), (3, 5), ()), ((4, 4), (4, 4), ())), make=_with_holes),
         Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
         *EXERCISES,
+        *IMPLICIT,
         *MATRICES,
     )
 }  # fmt: skip
