@@ -85,3 +85,65 @@ def test_the_sandwich_is_that_of_the_engine(double):
     lesson = Lesson("18")
     lesson.run("imports", "precision-set")
     assert lesson.solution() == ["agrees with the engine: True"]
+
+
+@pytest.fixture
+def implicit(double):
+    lesson = Lesson("19")
+    lesson.run("imports", "precision-set", "function-define")
+    return lesson
+
+
+@pytest.mark.lesson19
+def test_through_the_steps_the_derivative_is_a_step_late(implicit):
+    rows = np.array([[float(n) for n in line.split()] for line in implicit.run("sqrt-show")[1:]])
+    assert (rows[1:, 2] > 3 * rows[1:, 3]).all() and rows[-1, 1] < 1e-8
+    assert rows[2:, 3] == pytest.approx(rows[2:, 1] / 18, rel=0.5)
+
+
+@pytest.mark.lesson19
+def test_towards_the_fold_the_derivative_grows_like_one_over_a_root_and_beyond_there_is_no_solution(implicit):
+    rows = np.array([[float(n) for n in line.split()] for line in implicit.run("fold-show")[1:]])
+    assert rows[2:4, 4] * np.sqrt(3 * (2 - rows[2:4, 0])) == pytest.approx([0.5, 0.5], rel=0.03)
+    assert rows[-1, 2] < -1e-3 and max(abs(np.roots([1, 0, -3, -2.01]).imag)) > 0
+
+
+@pytest.mark.lesson19
+def test_unrolled_grows_with_the_steps_and_implicit_is_ahead(implicit):
+    implicit.run("equilibrium-define", "equilibrium-check", "memory-measure", "memory-show")
+    held, errors = implicit["kilobytes"], {name: np.array(values) for name, values in implicit["errors"].items()}
+    assert np.diff(held["unrolled"]) == pytest.approx([0.96] * 4) and len(set(held["implicit"])) == 1
+    ahead = errors["unrolled"] / errors["implicit"]
+    assert 4 < min(ahead) and max(ahead) < 7.5
+
+
+@pytest.mark.lesson19
+def test_the_hyperparameter_settles_where_the_held_out_loss_is_smallest(implicit):
+    implicit.run("bilevel-data", "bilevel-show", "bilevel-define", "bilevel-check", "bilevel-fit")
+    best = implicit["visited"][-1][1]
+    assert best < min(implicit["curve"]) and best < implicit["visited"][0][1] - 0.1
+
+
+@pytest.mark.lesson19
+def test_the_chain_hangs_still_at_a_minimum_and_a_weight_near_a_nail_lifts_its_middle(implicit):
+    implicit.run("chain-define", "chain-show")
+    m, p, energy = implicit["m"].detach(), implicit["p"].detach(), implicit["energy"]
+    assert torch.func.grad(energy, argnums=1)(m, p).abs().max() < 1e-10
+    assert torch.linalg.eigvalsh(torch.func.hessian(energy, argnums=1)(m, p)).min() > 0
+    assert implicit["sensitivity"][0] > 0 > implicit["sensitivity"][9] == implicit["sensitivity"].min()
+
+
+@pytest.mark.lesson19
+def test_both_gradients_of_a_path_are_of_order_four_and_friction_spoils_the_adjoint(implicit):
+    implicit.run("ode-define", "ode-travel", "ode-adjoint", "ode-compare")
+    both, friction = implicit["both"], torch.tensor([4.0, 5.0])
+    off = [(r - a).norm().item() for r, a, _, _ in (both(implicit["p"], 5.0, N) for N in (40, 80))]
+    assert off[0] / off[1] == pytest.approx(16, rel=0.15)
+    assert (both(friction, 12.0, 120)[2] - implicit["start"]).norm() > 1
+
+
+@pytest.mark.lesson19
+def test_the_planet_by_hand_is_that_of_differences(implicit):
+    implicit.run("exercise-cell")
+    said = re.findall(r"\[[^\]]*\]", implicit.solution()[0])
+    assert said[0] == said[1]

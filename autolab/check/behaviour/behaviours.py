@@ -6,6 +6,7 @@ from .ps1_scalar import VALUE
 from .ps6_engine import ENGINE
 from .ps7_memory import MEMORY
 from .ps8_second_order import SECOND
+from .ps10_implicit import IMPLICIT
 from .ps11_transformations import TRANSFORMATIONS
 from .ps12_cost import COST
 from .ps13_expectations import EXPECTATION
@@ -13,5 +14,5 @@ from .ps14_machines import PARALLEL
 from .ps_variants import VARIANTS
 from .scenes import Behaviour
 
-SETS = VALUE, ENGINE, MEMORY, SECOND, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, VARIANTS
+SETS = VALUE, ENGINE, MEMORY, SECOND, IMPLICIT, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, VARIANTS
 BEHAVIOURS: dict[str, Behaviour] = {b.name: b for behaviours in SETS for b in behaviours}

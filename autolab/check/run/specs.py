@@ -18,6 +18,7 @@ from autolab.rules import TABLE
 
 from .exercises import EXERCISES
 from .exercises_expectations import EXPECTATIONS
+from .exercises_implicit import IMPLICIT
 from .exercises_machines import MACHINES
 from .exercises_matrices import MATRICES
 from .inputs import BINARY, LARGE, ROWS, draw
@@ -130,6 +131,7 @@ SPECS: dict[str, Spec] = {
         Spec("det", shapes=(((3, 3),), ((4, 4),), ((2, 3, 3),)), make=_with_diagonal),
         Spec("solve", shapes=(((3, 3), (3, 2)), ((4, 4), (4, 4))), make=_with_diagonal),
         *EXERCISES,
+        *IMPLICIT,
         *MATRICES,
         *EXPECTATIONS,
         *MACHINES,
