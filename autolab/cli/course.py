@@ -72,9 +72,11 @@ def course_command(function: Callable) -> Callable:
 def compare_version(course: Path) -> None:
     """Say so if the course was made with another version of autolab, or has the configuration of an earlier one."""
     from autolab.course.grading import settings
+    from autolab.course.problem_sets import installed_folder
     from autolab.utils import pin
 
-    for said in filter(None, (pin.difference(pin.course_version(course), "this course"), settings.not_set(course))):
+    package = "autolab-grad-instructor" if installed_folder() else "autolab-grad"  # it asks for autolab-grad of its own version
+    for said in filter(None, (pin.difference(pin.course_version(course), "this course", package), settings.not_set(course))):
         click.echo(said, err=True)
 
 

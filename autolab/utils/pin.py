@@ -38,8 +38,8 @@ def notebook_version(path: Path) -> str | None:
     return found[:50] if isinstance(found, str) and found.isprintable() else None
 
 
-def difference(made_with: str | None, what: str) -> str:
-    """A sentence if `what` was made with another version than this one; else nothing.
+def difference(made_with: str | None, what: str, package: str = "autolab-grad") -> str:
+    """A sentence if `what` was made with another version than this one, with the package to install; else nothing.
 
     >>> difference("0.0.1", "this course")
     'this course was made with autolab 0.0.1, and this is autolab ...: points may differ. pip install "autolab-grad==0.0.1"'
@@ -48,7 +48,7 @@ def difference(made_with: str | None, what: str) -> str:
         return ""
     return (
         f"{what} was made with autolab {made_with}, and this is autolab {__version__}: points may differ. "
-        f'pip install "autolab-grad=={made_with}"'
+        f'pip install "{package}=={made_with}"'
     )
 
 

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from autolab.check import check
 from autolab.cli.group import group
+from autolab.course import problem_sets
 from autolab.course.notebook import build
 from autolab.course.release import release_of
 from autolab.course.scaffold import new_course
@@ -63,6 +64,15 @@ def test_who_checks_or_grades_with_another_version_is_told(tmp_path, words):
     (tmp_path / pin.FILE).write_text("0.0.1\n")
     done = CliRunner().invoke(group, ["course", *words, "--course", str(tmp_path)])
     assert "this course was made with autolab 0.0.1" in done.stderr and done.exit_code == 2  # there is no ps9
+
+
+@pytest.mark.parametrize(("installed", "package"), [(None, "autolab-grad"), ("folder", "autolab-grad-instructor")])
+def test_an_instructor_is_told_to_install_what_brings_the_rest(tmp_path, monkeypatch, installed, package):
+    monkeypatch.setattr(problem_sets, "installed_folder", lambda: installed)
+    (tmp_path / "source").mkdir()
+    (tmp_path / pin.FILE).write_text("0.0.1\n")
+    done = CliRunner().invoke(group, ["course", "check", "ps9", "--course", str(tmp_path)])
+    assert f'pip install "{package}==0.0.1"' in done.stderr
 
 
 @pytest.mark.parametrize(
