@@ -267,6 +267,18 @@ def touch(page, x, y, dx, dy):
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
+def test_a_finger_drags_a_word_onto_the_canvas_and_the_page_stays(opened):
+    page, driven = opened(machine())
+    page.set_viewport_size({"width": 360, "height": 300})
+    page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    chip = page.locator(".al-drag").first
+    chip.scroll_into_view_if_needed()
+    (x, y), (to_x, to_y), before = middle(chip), middle(page.locator(".al-drop")), page.evaluate("scrollY")
+    touch(page, x, y, to_x - x, min(to_y, 290) - y)
+    expect(driven.status).to_have_text("1 words: exp.")
+    assert page.evaluate("scrollY") == before
+
+
 def test_a_finger_moves_a_handle_along_its_way_and_the_page_across_it(opened):
     page, driven = opened(strip())
     page.set_viewport_size({"width": 360, "height": 400})

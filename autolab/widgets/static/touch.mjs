@@ -100,7 +100,8 @@ function hands(place, panel) {
   }
   place.addEventListener("pointerup", (event) => end(event, true));
   place.addEventListener("pointercancel", (event) => end(event, false)); // the page scrolls
-  place.addEventListener("lostpointercapture", (event) => end(event, true));
+  // a finger belongs to what it first touched until `place` takes it over: that loss is none
+  place.addEventListener("lostpointercapture", (event) => event.target === place && end(event, true));
 
   function press(el) {
     if (el.getAttribute("aria-disabled") === "true") return;
