@@ -60,6 +60,13 @@ def test_the_classical_rows_have_the_ratios_of_the_lesson(lesson, name, ratio):
     assert lesson["ratio"](*counts, 1) == ratio
 
 
+def test_a_product_of_matrices_counts_its_products_and_sums_and_a_function_counts_apart(lesson):
+    a, x = np.ones((8, 8)), np.linspace(0.3, 0.7, 10)
+    forward, backward = lesson["cost"](lesson["TABLE"]["mm"], a, a)
+    assert forward.tolist() == [8 * 8 * 15, 0] and backward.tolist() == [2 * 8 * 8 * 15 + 2 * 64, 0]
+    assert lesson["ratio"](*lesson["cost"](lesson["TABLE"]["tanh"], x), 10) == pytest.approx(1.4)
+
+
 def test_what_is_counted_is_what_the_row_computes(lesson):
     x = np.linspace(0.3, 0.7, 10)
     for name in ("softplus", "sinc", "pow", "logaddexp", "erf", "silu"):
