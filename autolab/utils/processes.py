@@ -308,8 +308,7 @@ def child() -> None:
 
 def _call(source: str, name: str, ring: Ring, args: tuple[Any, ...]) -> Any:
     import autolab as torch
-    from autolab import nn
 
-    names: dict[str, Any] = {"np": np, "torch": torch, "nn": nn, "time": time, "__name__": "autolab_process"}
+    names: dict[str, Any] = {"np": np, "torch": torch, "nn": torch.nn, "time": time, "__name__": "autolab_process"}
     exec(compile(source, "<what the processes run>", "exec"), names)
     return names[name](ring, *args)
