@@ -93,7 +93,8 @@ def qr_rule(g, out_0, out_1, mode):
 
 
 qr = instead_of(matrix.qr, op(
-    "qr_complex", matrix.qr_values, GENERAL, node="LinalgQrBackward0", outputs=2, batch=matrix.qr_of_samples, complex=ADJOINT, x=qr_rule,
+    "qr_complex", lambda x, *, mode="reduced": matrix.qr_values(x, mode=mode), GENERAL,
+    node="LinalgQrBackward0", outputs=2, batch=matrix.qr_of_samples, complex=ADJOINT, x=qr_rule,
 ))  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def lengthened(g, n, axis):
 
 
 def twice(count, n, dtype):
-    """How often each of the first `count` numbers of a spectrum of n stands in the whole: all but the first, and the middle one, twice."""
+    """How often each of the first `count` numbers of a spectrum of n is in the whole: all but the first, and the middle one, twice."""
     k = np.arange(count)
     return np.where((k == 0) | (2 * k == n), 1, 2).astype(dtype)
 

@@ -147,7 +147,7 @@ def _name(dtype):
 
 
 def value_of(raw: ArrayLike) -> TraceValue:
-    """Summarise an ndarray or a NumPy scalar.
+    """Summarise an ndarray or a NumPy scalar. Raises TypeError for complex numbers.
 
     >>> value_of(np.float32(30)).text
     '30'
@@ -156,6 +156,10 @@ def value_of(raw: ArrayLike) -> TraceValue:
     """
     array = raw if isinstance(raw, np.generic) else np.asarray(raw)
     dtype = _name(array.dtype)
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"pictures of a graph show real numbers, and one of its tensors is {dtype}. Compute with the parts: z.real, z.imag."
+        )
     if array.ndim == 0:
         item = array.item() if array.dtype.kind in "biu" else float(array)
         text = number(item)

@@ -126,3 +126,8 @@ def test_the_histogram_of_a_range_beyond_float64_counts_every_element():
 def test_the_histogram_counts_in_pieces_what_numpy_counts_at_once():
     array = np.random.default_rng(0).normal(size=200_000)
     assert value_of(array).counts == np.histogram(array, 20)[0].tolist()
+
+
+def test_complex_numbers_are_not_drawn_as_their_real_part():
+    with pytest.raises(TypeError, match="pictures of a graph show real numbers"):
+        value_of(np.array([1j]))
