@@ -1,4 +1,4 @@
-"""What lesson 18 tells, held to be true: by other means than running the lesson."""
+"""What lessons 18 and 19 tell, held to be true: by other means than running the lesson."""
 
 import re
 
@@ -95,7 +95,7 @@ def implicit(double):
 
 
 @pytest.mark.lesson19
-def test_through_the_steps_the_derivative_is_a_step_late(implicit):
+def test_through_the_steps_the_derivative_comes_later_than_by_the_formula(implicit):
     rows = np.array([[float(n) for n in line.split()] for line in implicit.run("sqrt-show")[1:]])
     assert (rows[1:, 2] > 3 * rows[1:, 3]).all() and rows[-1, 1] < 1e-8
     assert rows[2:, 3] == pytest.approx(rows[2:, 1] / 18, rel=0.5)
