@@ -33,6 +33,15 @@ def test_each_rule_is_the_derivative_and_that_of_the_engine(part, double):
 
 
 @pytest.mark.lesson18
+def test_the_rule_of_eigenvectors_is_that_of_the_engine(double):
+    lesson = Lesson("18")
+    lesson.run("imports")
+    torch.manual_seed(5)
+    lesson["Z"] = torch.randn(3, 3)
+    assert numbers(lesson.run("eigen-check")[:1]) == [[0.0]]
+
+
+@pytest.mark.lesson18
 def test_the_judge_sees_a_wrong_rule(double):
     lesson = Lesson("18")
     lesson.run("imports", "inner-show", "judge-define")
