@@ -1,4 +1,4 @@
-"""What lesson 18 tells, held to be true: by other means than running the lesson."""
+"""What lessons 18 and 19 tell, held to be true: by other means than running the lesson."""
 
 import re
 
@@ -30,6 +30,15 @@ def test_each_rule_is_the_derivative_and_that_of_the_engine(part, double):
     lesson["Z"] = torch.randn(3, 3)
     off = [found for line in lesson.run(f"{part}-check") if "off from" in line for found in re.findall(r"0\.\d+", line)]
     assert len(off) >= 2 and not any(map(float, off))
+
+
+@pytest.mark.lesson18
+def test_the_rule_of_eigenvectors_is_that_of_the_engine(double):
+    lesson = Lesson("18")
+    lesson.run("imports")
+    torch.manual_seed(5)
+    lesson["Z"] = torch.randn(3, 3)
+    assert numbers(lesson.run("eigen-check")[:1]) == [[0.0]]
 
 
 @pytest.mark.lesson18
@@ -95,7 +104,7 @@ def implicit(double):
 
 
 @pytest.mark.lesson19
-def test_through_the_steps_the_derivative_is_a_step_late(implicit):
+def test_through_the_steps_the_derivative_comes_later_than_by_the_formula(implicit):
     rows = np.array([[float(n) for n in line.split()] for line in implicit.run("sqrt-show")[1:]])
     assert (rows[1:, 2] > 3 * rows[1:, 3]).all() and rows[-1, 1] < 1e-8
     assert rows[2:, 3] == pytest.approx(rows[2:, 1] / 18, rel=0.5)
