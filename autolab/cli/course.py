@@ -192,7 +192,7 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
 
     compare_version(Course(root).root)
     mode = mode or best_mode()  # the answers are the instructor's own, and run without isolation where there is none
-    chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
+    chosen = assignments or tuple(sorted((p.name for p in (root / "source").iterdir() if p.is_dir()), key=lambda name: (len(name), name)))
     paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
     if not paths:
         raise LookupError(f"no notebooks in {', '.join(str(root / 'source' / a) for a in chosen)}")

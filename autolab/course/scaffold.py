@@ -32,7 +32,7 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
     Raises FileExistsError if there is something already, LookupError for a set that does not exist.
     """
     origin = problem_sets()
-    known = sorted(p.name for p in (origin / "source").iterdir() if p.is_dir())
+    known = sorted((p.name for p in (origin / "source").iterdir() if p.is_dir()), key=lambda name: (len(name), name))
     if unknown := [s for s in sets if s not in known]:
         raise LookupError(f"no problem set {unknown[0]!r}; there are {', '.join(known)}")
     if folder.exists() and any(folder.iterdir()):

@@ -91,10 +91,15 @@ def lessons() -> list[Path]:
     return [p for p in sorted((ROOT / "notebooks").glob("*.ipynb")) if not named or p.stem in named or p.stem[:2] in named]
 
 
+def in_order(path: Path) -> tuple[int, str]:
+    """ps10 comes after ps9."""
+    return len(path.parent.name), str(path)
+
+
 def problem_sets() -> dict[Path, Path]:
     """What students get: where each notebook is in the site -> its file. Without solutions."""
     folder = Path(os.environ.get("AUTOLAB_SITE_RELEASE", ROOT / "exercises" / "handout"))
-    return {Path("exercises/handout") / path.relative_to(folder): path for path in sorted(folder.glob("*/*.ipynb"))}
+    return {Path("exercises/handout") / path.relative_to(folder): path for path in sorted(folder.glob("*/*.ipynb"), key=in_order)}
 
 
 def notebooks() -> dict[Path, Path]:

@@ -34,7 +34,7 @@ def test_in_the_terminal_of_jupyterlab_its_place_and_its_address_are_printed(run
 
 def test_all_are_listed_with_topic_lessons_and_hours(run):
     out = run().output
-    assert all(f"ps{n}" in out for n in range(1, 11)) and "04, 07" in out and "2.5 h" in out
+    assert all(f"ps{n}" in out for n in range(1, 15)) and "04, 07" in out and "2.5 h" in out
     assert all(len(line) <= 80 for line in out.splitlines())
 
 
