@@ -54,7 +54,7 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
                      "g.sum(axis, keepdims=True) - np.cumsum(g, axis) + g"]},
     "div": {"x": ["g / y"], "y": ["-g * x / y**2", "-g * out / y", "-(g * x) / (y * y)"]},
     "dropout": {"x": ["g * mask / (1 - p)"]},
-    "elu": {"x": ["g * np.where(x > 0, 1, out + 1)"]},
+    "elu": {"x": ["g * np.where(x > 0, 1, out + alpha)"]},
     "exp": {"x": ["g * out", "g * np.exp(x)"]},
     "gelu": {"x": [("g * (cdf + x * pdf)", BELL)]},
     "hypot": {"x": ["g * x / out"], "y": ["g * y / out"]},
