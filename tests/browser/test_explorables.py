@@ -108,7 +108,8 @@ def test_a_page_goes_there_and_back_and_no_state_violates_a_wcag_rule(open_page,
 @pytest.mark.parametrize("name", [*PAGES, *OTHERS])
 def test_words_of_14_pixels_neither_overlap_nor_leave_their_picture_in_any_state(open_page, overlaps, name):
     page = open_page(made(name))
-    wrong = {width: overlaps(page, width) for width in (320, 760, 1400)}
+    most = 60 if name in OTHERS else 120  # there only numbers change
+    wrong = {width: overlaps(page, width, most) for width in (320, 760, 1400)}
     assert {width: found for width, found in wrong.items() if found} == {}
 
 
