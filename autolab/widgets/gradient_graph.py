@@ -274,7 +274,7 @@ def _sentence(graphs, on, step, parts_of, shown, error):
     if error:
         return "The second grad raises " + re.split(r"[.](?: |\n)", error)[0].rstrip(".") + ". With create_graph=True it has one."
     if not step:
-        return f"y = {y}, and its graph has {first} nodes, x with them. The gradient is computed, too: has it a graph of its own?"
+        return f"y = {y}, and its graph has {first} nodes, x with them. The gradient is computed, too: does it have a graph of its own?"
     if step < parts_of[0]:
         return f"The backward pass runs: {made}. " + ("Its operations are recorded, as a second graph." if on else "Nothing is recorded.")
     if step == parts_of[0] and not on:
