@@ -22,7 +22,7 @@ WIDTHS = 900, 375
 SHEETS = 3
 SCALE = 0.5  # of the pictures on the sheets
 COLUMNS, GAP, HEAD = 2, 12, 22  # explorables side by side; pixels between pictures, and for a name
-COLOURS = 80
+COLOURS = 128
 
 
 def layer_by_layer():
@@ -107,7 +107,7 @@ def sheet(blocks, path):
             top += one.height + GAP
     told = PngImagePlugin.PngInfo()
     told.add_text("explorables", " ".join(blocks))
-    whole.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True, pnginfo=told)
+    whole.quantize(COLOURS, Image.Quantize.MEDIANCUT, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True, pnginfo=told)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.1f} MB, {whole.width} x {whole.height}")
 
 
