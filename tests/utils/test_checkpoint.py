@@ -1,6 +1,7 @@
 """Checkpointing changes what is kept, not what is computed."""
 
 import contextlib
+import functools
 import gc
 import tracemalloc
 import warnings
@@ -528,3 +529,50 @@ def test_what_needs_no_gradient_comes_back_as_itself(lib, point):
     keeps = type("Keeps", (lib.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
     point.checkpoint(keeps.apply, lib.ones(1, requires_grad=True), constant, use_reentrant=False).backward()
     assert seen[0] is constant
+
+
+# -- the fewest runs ---------------------------------------------------------------------------------
+
+
+@functools.cache
+def fewest(steps, slots):
+    """By trying every place for the first slot."""
+    if steps == 1 or slots == 0:
+        return steps * (steps + 1) // 2
+    return min(m + fewest(m, slots) + fewest(steps - m, slots - 1) for m in range(1, steps))
+
+
+def runs_and_gradient(slots, steps):
+    calls, x = [], autolab.tensor([0.3, 0.7], requires_grad=True)
+    layer = lambda h: calls.append(1) or autolab.sin(h) + h
+    module.revolve([layer] * steps, slots, x).sum().backward()
+    return len(calls), x.grad.tolist()
+
+
+@pytest.mark.parametrize(("steps", "slots"), [(1, 0), (2, 0), (6, 0), (2, 1), (10, 1), (17, 2), (10, 3), (23, 4), (10, 9), (10, 20)])
+def test_revolve_runs_as_often_as_the_best_schedule_and_changes_no_gradient(steps, slots):
+    runs, gradient = runs_and_gradient(slots, steps)
+    assert runs == fewest(steps, slots)
+    assert gradient == runs_and_gradient(0, steps)[1]
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 5])
+def test_the_first_slot_is_where_no_other_place_is_better(slots):
+    for steps in range(2, 70):
+        m = module.first_slot(steps, slots)
+        assert m + fewest(m, slots) + fewest(steps - m, slots - 1) == fewest(steps, slots)
+
+
+def test_revolve_draws_the_same_random_numbers_again():
+    net = autolab.nn.Sequential(*[autolab.nn.Dropout(0.5) for _ in range(5)])
+    x = autolab.ones(50, requires_grad=True)
+    autolab.manual_seed(0)
+    y = module.revolve(net, 1, x)
+    y.sum().backward()
+    assert y.tolist() == x.grad.tolist() and 0 < y.count_nonzero() < 50
+
+
+def test_revolve_refuses_what_is_no_chain():
+    for functions, slots in (([], 1), ([autolab.sin], -1)):
+        with pytest.raises(ValueError, match="revolve expects at least one function and slots >= 0, but got"):
+            module.revolve(functions, slots, autolab.ones(1))
