@@ -58,7 +58,7 @@ def test_gradients_of_complex_numbers_are_pytorchs(torch, expression):
 @pytest.mark.parametrize("f", [
     lambda z: z * z, lambda z: z.abs(), lambda z: z.sgn(), lambda z: z.angle(), lambda z: z.conj() * z, lambda z: (z.exp(), z.real),
     lambda z: z.norm(), lambda z: z.prod(), lambda z: z.var(), lambda z: autolab.polar(z.real, z.imag), lambda z: z * z.imag,
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_both_modes_twice_agree_with_finite_differences_of_the_parts(f):
     z = autolab.tensor(values()["z"], requires_grad=True)
     assert gradcheck(f, z, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=True)
