@@ -399,7 +399,3 @@ distances = op(
     a=lambda g, a, b, out, a_shape: sum_to(away(per_length(g, out), a, b), a_shape),
     b=lambda g, a, b, out, b_shape: sum_to(away(per_length(g, out).mT, b, a), b_shape),
 )  # fmt: skip
-
-
-# isort: split
-from autolab.rules import complex_matrix  # noqa: E402, F401  last: the rows that complex matrices have in the place of these

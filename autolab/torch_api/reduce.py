@@ -424,7 +424,8 @@ def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, 
 
 
 def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    from autolab.rules.matrix import svd  # loaded when first used, as all of linear algebra
+    import autolab.rules.complex_matrix  # noqa: F401  loaded when first used, as all of linear algebra
+    from autolab.rules.matrix import svd
 
     axes = axes_of((0, 1) if dim is None else dim, input.ndim) or ()
     if len(axes) != 2 or (dim is None and input.ndim != 2):

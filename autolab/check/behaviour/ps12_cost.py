@@ -107,13 +107,13 @@ PRODUCT_GRADIENT = Behaviour("product_gradient", (
 
 def best_bracketing(sizes) -> int:
     """The fewest multiplications for a product of matrices of these sizes."""
-    sizes = [int(n) for n in sizes]
-
-    @cache
-    def best(i, j):
-        return 0 if j - i == 1 else min(best(i, k) + best(k, j) + sizes[i] * sizes[k] * sizes[j] for k in range(i + 1, j))
-
-    return best(0, len(sizes) - 1)
+    n = [int(a) for a in sizes]
+    cost = {(i, i + 1): 0 for i in range(len(n) - 1)}
+    for length in range(2, len(n)):
+        for i in range(len(n) - length):
+            j = i + length
+            cost[i, j] = min(cost[i, k] + cost[k, j] + n[i] * n[k] * n[j] for k in range(i + 1, j))
+    return cost[0, len(n) - 1]
 
 
 def _forward(n) -> int:

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from autolab.engine.op import ADJOINT
 from autolab.rules import TABLE
 
 from ..run.observation import Observation, close
@@ -21,6 +22,8 @@ def _operations(inputs: int, elementwise: bool) -> list[Reference]:
     found = []
     for name in sorted({*TABLE, *SPECS}, key=lambda name: (len(name), name)):
         reference = Reference.of(name)
+        if reference.row is not None and reference.row.complex == ADJOINT:
+            continue  # its rules are of complex numbers
         if len(reference.inputs) == inputs == len(reference.rules) and reference.elementwise == elementwise:
             found.append(reference)
     return found

@@ -49,7 +49,7 @@ IMPLICIT = (
     Spec("ridge", Op("ridge", lambda x, y, lam: ridge(x, y, lam), GENERAL,
                      y=lambda g, x, lam: x @ np.linalg.solve(normal_matrix(x, lam), g),
                      lam=lambda g, x, lam, out: -(np.linalg.solve(normal_matrix(x, lam), g) @ out)),
-         domain={"lam": POSITIVE}, points=TWO, shapes=(((5, 3), (5,), ()), ((4, 2), (4,), ()))),
+         domain={"lam": POSITIVE}, extreme={"lam": (900.0,)}, points=TWO, shapes=(((5, 3), (5,), ()), ((4, 2), (4,), ()))),
     Spec("project_simplex", Op("project_simplex", lambda x: project_simplex(x), GENERAL, x=lambda g, out: on_support(g, out)),
          shapes=(((3, 5),), ((4, 4),), ((5,),))),
 )  # fmt: skip

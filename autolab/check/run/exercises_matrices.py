@@ -102,7 +102,8 @@ MATRICES = (
                            x=lambda g, x, factor: -g * pulled_back(x, factor),
                            factor=lambda g, x, factor: g * (np.tril(np.outer(pulled_back(x, factor), whitened(x, factor)))
                                                             - np.diag(1 / np.diagonal(factor)))),
-         points=TWO, shapes=(((3,), (3, 3)), ((4,), (4, 4))), make=vector_and_factor),
+         points=TWO, shapes=(((3,), (3, 3)), ((4,), (4, 4))), make=vector_and_factor,
+         extreme={"factor": (900.0, 600.0, 750.0, 800.0, 650.0)}),
     Spec("spread", Op("spread", lambda x: axes_of(x)[0][-1] - axes_of(x)[0][0], GENERAL,
                       x=lambda g, x: g * (outer_of(x, -1) - outer_of(x, 0))),
          shapes=(((3, 3),), ((4, 4),))),
