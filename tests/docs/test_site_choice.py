@@ -4,13 +4,15 @@ import os
 import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
 from click.testing import CliRunner
 
 from autolab.cli import course_site
 from autolab.cli.course import course
-from docs.make import choice, lite, site
+from docs.make import choice
+
+nbformat = pytest.importorskip("nbformat")
+lite, site = map(pytest.importorskip, ("docs.make.lite", "docs.make.site"))
 
 EXERCISES = choice.ROOT / "exercises"
 
