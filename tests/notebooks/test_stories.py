@@ -47,6 +47,7 @@ def test_it_runs_in_under_a_minute(path):
 
 @each_lesson
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # PyTorch's own, when torch.func is loaded
+@pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node:UserWarning")  # and that of its linearize
 def test_the_same_lines_give_the_same_in_pytorch(path, torch):
     blocks = re.findall(r"```python\n(import torch .*?)```", cell(path, "pytorch"), re.S)
     assert blocks
