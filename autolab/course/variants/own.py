@@ -85,7 +85,7 @@ def _read(path: Path, time: int) -> dict[str, dict[str, Drawn]]:
 
 @lru_cache(8)
 def _of_somebody(path: Path, time: int) -> dict[str, set[Drawn]]:
-    """All that was drawn for each answer, for whomever."""
+    """All that was drawn for each answer, for any student."""
     drawn: dict[str, set[Drawn]] = {}
     for chosen in _read(path, time).values():
         for answer, variant in chosen.items():
