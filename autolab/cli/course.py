@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from autolab.cli.course_questions import questions
 from autolab.cli.course_site import site
 
 FOLDER = click.option("--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder.")
@@ -82,7 +83,7 @@ def compare_version(course: Path) -> None:
 
 @click.group()
 def course() -> None:
-    """A course: new, add, variant, check, collect, grade, report, similar, export, site.
+    """A course: new, add, variant, check, collect, grade, report, similar, export, questions, site.
 
     From nothing to marks:
 
@@ -495,4 +496,5 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
         out.write_bytes(content.encode("utf-8" if as_json else "utf-8-sig"))
 
 
+course.add_command(questions)
 course.add_command(site)

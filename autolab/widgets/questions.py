@@ -285,7 +285,7 @@ class Quiz(Explorable):
         return data, metadata
 
 
-def code_as_html(text):
+def code_as_html(text: str) -> str:
     """`code` in text as HTML."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
