@@ -135,6 +135,11 @@ def test_a_cell_has_at_most_fifteen_lines(lesson):
     assert {name: n for name, n in lengths.items() if n > 15} == {}
 
 
+def test_no_line_of_code_is_so_long_that_paper_would_cut_it(lesson):
+    code = [cell.source for cell in cells(lesson, "code")] + re.findall(r"^```python\n(.*?)^```", text(lesson), re.S | re.M)
+    assert [line for part in code for line in part.splitlines() if len(line) > 120] == []
+
+
 def test_no_two_code_cells_stand_in_a_row(lesson):
     kinds = [cell.cell_type for cell in lesson.cells if not cell.source.startswith("predict(")]
     assert ("code", "code") not in itertools.pairwise(kinds)
