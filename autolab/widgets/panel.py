@@ -28,7 +28,8 @@ class Frame:
     """One position: what is seen, said and listed there. `next`: action -> the state that it leads to.
 
     `flights`: numbers that travel when the frame is reached by a step (`chart.flight`), twelve at most; a step back reverses them.
-    `focus`: (x, y, width, height) of what a small screen scrolls to.
+    `focus`: (x, y, width, height) of what a small screen scrolls to. `scene`: frames of one scene have pictures of one size in the
+    browser; the positions of choices make scenes by themselves.
     """
 
     sentence: str
@@ -38,6 +39,7 @@ class Frame:
     next: dict | None = None
     flights: list = field(default_factory=list)
     focus: tuple | None = None
+    scene: str = ""
     error: bool = False
 
 
@@ -148,6 +150,7 @@ class Panel(Undoable):
         packed |= {"code": frame.code} if frame.code else {}
         packed |= {"flights": frame.flights[:FLIGHTS]} if frame.flights else {}
         packed |= {"focus": [round(float(v), 1) for v in frame.focus]} if frame.focus else {}
+        packed |= {"scene": frame.scene} if frame.scene else {}
         packed |= {"next": frame.next} if frame.next is not None else {}
         return packed | ({"error": True} if frame.error else {})
 

@@ -145,8 +145,6 @@ function stepper(model, el) {
     const at = position(), from = graph.position;
     graph.moveTo(at);
     scrub.show(at);
-    if (at !== from && !scrub.busy()) graph.send(graph.seen && Math.abs(at - from) === 1 ? Math.max(at, from) : 0, at < from);
-    graph.seen = true;
     graph.select(shown());
     count.textContent = `Step ${at} of ${last}`;
     const said = at ? steps[at - 1].sentence : `Ready. ${titleOf(byId.get(trace.root))} fires first.`;
@@ -160,6 +158,8 @@ function stepper(model, el) {
     inspector.replaceChildren(...inspect(byId.get(shown()), at));
     table.update();
     reveal(calm.matches ? "auto" : "smooth"); // last: it asks where things are, which must be worked out anew after each change
+    if (at !== from && !scrub.busy()) graph.send(graph.seen && Math.abs(at - from) === 1 ? Math.max(at, from) : 0, at < from);
+    graph.seen = true;
     if (rows?.[at - 1]) scrollTo(rows[at - 1]);
   }
 
