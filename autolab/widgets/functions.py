@@ -292,8 +292,8 @@ MENU = torch.relu, StraightThrough, torch.round, torch.sigmoid, torch.abs
 def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
     """Two functions side by side: their values forward, and the gradients that their rules give backward.
 
-    Where a function or its gradient jumps, the line is interrupted and a dot shows the value at the jump. At the point, a short line has the
-    slope that the rule gives: where that is not the slope of the curve, as in a straight-through estimator, it is said.
+    Where a function or its gradient jumps, the line is interrupted and a dot shows the value at the jump. At the point, a short line has
+    the slope that the rule gives: where that is not the slope of the curve, as in a straight-through estimator, it is said.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
             left, right = curve_slopes(lambda at, name=name: both(name, at)[0], x, step)
             rows.append([name, number(value), "none" if gradient != gradient else number(gradient), _slope_text(left, right)])
             told.append(f"{name} gives {rows[-1][1]} and gradient {rows[-1][2]}")
-            if not rule_fits(gradient, left, right):
+            if "none" not in rows[-1][3] and not rule_fits(gradient, left, right):
                 told[-1] += f", though its curve has slope {rows[-1][3]} there"
         return Frame(f"At x = {number(x)}: {'; '.join(told)}.", picture, rows)
 
