@@ -111,7 +111,10 @@ def paths(f=residual_block, x=1.0, blocks=3):
             flights = [
                 chart.flight(number(d * known[n][i + 1], 3), (_x(i + 1), JOINT), (_x(i), JOINT + 108), "grad") for d, _, _ in arcs[i][:ARCS]
             ]
-        return Frame(_sentence(state, count, ways, products, gradient, known[n], joints, nodes, in_all), parts, rows, flights=flights)
+        scene = "two rows" if n >= ROW else ""
+        return Frame(
+            _sentence(state, count, ways, products, gradient, known[n], joints, nodes, in_all), parts, rows, flights=flights, scene=scene
+        )
 
     title = "Paths: all of them, or one visit of each node"
     return StateMachine(

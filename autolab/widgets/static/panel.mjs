@@ -21,6 +21,7 @@ function panel(model, el) {
   const reaches = [], wides = tiles.map((_, i) => edges[i + 1] - edges[i]); // what is known of each part, see measure(); how wide the tiles are
   place.append(...tiles);
   const table = tableTwin("Table of what is shown", model.get("columns"), (body) => body.replaceChildren(...(shown?.rows || []).map((r) => row(r))));
+  let lows = [], tops = []; // how far down the tiles go, and where they begin to have something
   let shown = null, dragging = false, measured = 0, scene = "", roomy = 0, way = 0; // way: 1 after a step on, -1 after one back
 
   const go = (at, forget) => {
@@ -142,7 +143,7 @@ function panel(model, el) {
     else if (model.page) status.textContent = BEYOND;
   }
 
-  // How far to the right and down each new part has something in each tile, and where anything of it is seen or pressed.
+  // How far to the right, down and up each new part has something in each tile, and where anything of it is seen or pressed.
   function measure() {
     const parts = model.get("parts");
     if (measured === parts.length || !place.clientWidth) return; // what is not laid out has no size yet
@@ -153,15 +154,16 @@ function panel(model, el) {
     place.append(ruler);
     const zero = ruler.getBoundingClientRect();
     for (const part of ruler.children) {
-      const reach = tiles.map(() => [0, 0, false]);
+      const reach = tiles.map(() => [0, 0, false, height]);
       for (const leaf of part.querySelectorAll("text, rect, path, circle, line, polygon, image")) {
-        const { left, right, bottom } = leaf.getBoundingClientRect();
+        const { left, right, top, bottom } = leaf.getBoundingClientRect();
         reach.forEach((far, i) => {
           if (right - zero.left <= edges[i] || left - zero.left >= edges[i + 1]) return;
           far[2] = true;
           if (leaf.matches(".al-hit, .al-hit-line")) return;
           far[0] = Math.max(far[0], right - zero.left);
           far[1] = Math.max(far[1], bottom - zero.top);
+          far[3] = Math.min(far[3], top - zero.top);
         });
       }
       reaches.push(reach);
@@ -178,34 +180,43 @@ function panel(model, el) {
     const name = `${of(keyOf(at))} ${shown.scene || ""} ${known.size} ${measured}`;
     if (scene === name || !measured) return;
     scene = name;
-    const far = tiles.map(() => [0, 0]);
+    const far = tiles.map(() => [0, 0, height]);
     let count = 0;
     for (const [key, frame] of known) {
       if (of(key) !== of(keyOf(at))) continue;
       count++;
       if (frame.scene !== shown.scene) continue;
-      for (const k of frame.picture) reaches[k]?.forEach((reach, i) => { for (const axis of [0, 1]) far[i][axis] = Math.max(far[i][axis], reach[axis]); });
+      for (const k of frame.picture) reaches[k]?.forEach((reach, i) => {
+        far[i] = [Math.max(far[i][0], reach[0]), Math.max(far[i][1], reach[1]), Math.min(far[i][2], reach[3])];
+      });
     }
     const all = controls.reduce((n, c) => n * (c.kind === "choice" ? 1 : c.kind === "actions" ? Infinity : c.stops.length), 1) === count;
-    const talls = far.map(([, low]) => Math.min(height, Math.ceil(low + MARGIN)));
+    lows = far.map(([, low]) => Math.min(height, Math.ceil(low + MARGIN)));
+    tops = far.map(([, low, top]) => (low ? Math.max(0, Math.floor(top - MARGIN)) : 0));
     tiles.forEach((svg, i) => {
       const full = edges[i + 1] - edges[i], wide = all && far[i][0] ? Math.min(full, Math.ceil(far[i][0] + MARGIN - edges[i])) : full;
       wides[i] = wide;
-      svg.setAttribute("viewBox", `${edges[i]} 0 ${wide} ${talls[i]}`);
       svg.setAttribute("width", wide);
-      svg.setAttribute("height", talls[i]);
       // never smaller than it is drawn, so that its words stay readable; it grows until it is as tall as most of the window
       svg.style.flex = `${wide} 0 ${wide}px`;
       svg.style.minWidth = `${wide}px`;
-      svg.style.maxWidth = `min(${LARGEST * wide}px, max(${wide}px, ${(80 * wide) / Math.max(...talls)}vh))`;
+      svg.style.maxWidth = `min(${LARGEST * wide}px, max(${wide}px, ${(80 * wide) / Math.max(...lows)}vh))`;
     });
   }
 
-  // Below another tile, one that is empty now is left out.
+  // Beside each other tiles begin at the same height; below another one a tile begins with what it has, and one that is empty now is left out.
   function stack() {
     trim();
     const stacked = place.clientWidth < wides.reduce((sum, wide) => sum + wide, 0);
-    tiles.forEach((svg, i) => { svg.style.display = stacked && measured && !shown.picture.some((k) => reaches[k]?.[i][1]) ? "none" : ""; });
+    tiles.forEach((svg, i) => {
+      svg.style.display = stacked && measured && !shown.picture.some((k) => reaches[k]?.[i][1]) ? "none" : "";
+      if (!measured) return;
+      const top = stacked && i ? tops[i] : 0;
+      const box = `${edges[i]} ${top} ${wides[i]} ${lows[i] - top}`;
+      if (svg.getAttribute("viewBox") === box) return;
+      svg.setAttribute("viewBox", box);
+      svg.setAttribute("height", lows[i] - top);
+    });
   }
 
   // The parts of a frame that a tile draws: those seen in it, those that glide, and those that nobody has measured.
@@ -231,7 +242,7 @@ function panel(model, el) {
     if (!frame?.focus) return;
     const [x, y, w, tall] = frame.focus, svg = tiles.findLast((t, i) => edges[i] <= x) || tiles[0];
     const box = svg.getBoundingClientRect(), outer = place.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
-    const left = box.left - outer.left + (x - svg.viewBox.baseVal.x) * scale, top = box.top - outer.top + y * scale;
+    const left = box.left - outer.left + (x - svg.viewBox.baseVal.x) * scale, top = box.top - outer.top + (y - svg.viewBox.baseVal.y) * scale;
     const by = (low, high, size) => (low < 0 || high - low > size - EDGE ? low - EDGE / 2 : high > size ? high - size + EDGE / 2 : 0);
     place.scrollBy({ left: by(left, left + w * scale, place.clientWidth), top: by(top, top + tall * scale, place.clientHeight), behavior: calm() ? "auto" : "smooth" });
   }
