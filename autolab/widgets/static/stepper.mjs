@@ -1,6 +1,7 @@
 // ---- Stepper --------------------------------------------------------------------------------------------------
 
 const FAINT = 0.15; // as in draw/cells.py
+const BESIDE = 850; // pixels of a graph that has room for the inspector at its side
 
 function stepper(model, el) {
   const trace = JSON.parse(model.get("trace"));
@@ -123,6 +124,7 @@ function stepper(model, el) {
     const had = graph?.el.contains(document.activeElement);
     drawn = svg;
     graph = new Graph(svg, choose, homes);
+    root.classList.toggle("al-broad", Number(graph.svg.getAttribute("width")) > BESIDE); // what is inspected then goes below
     graph.gather(steps);
     place.replaceChildren(graph.el);
     if (trail) {
