@@ -18,7 +18,7 @@ import anywidget
 import traitlets
 
 from autolab.draw.style import STYLE, variables
-from autolab.widgets.export import write
+from autolab.widgets.export import FRAMES, film, write
 from autolab.widgets.packing import compress, is_table, table, to_json
 
 STATIC = Path(__file__).parent / "static"
@@ -256,7 +256,47 @@ class Explorable(anywidget.AnyWidget):
         return {**bundle, "text/html": self.output(), "image/svg+xml": self.picture(), "text/plain": self.text()}, metadata
 
 
-class Undoable(Explorable):
+class Filmed(Explorable):
+    """An explorable with states that make a film: `_stills(states)` gives their pictures, each with its sentence."""
+
+    def film(self, path, states=None, seconds=None):
+        """Write several states as a strip of pictures with their sentences, or as an animation.
+
+        Parameters
+        ----------
+        path : str or Path
+            .svg, .png or .pdf; an animation is an .svg, which browsers and slides made of HTML play, or a .gif, which every
+            program plays. A .png, .pdf or .gif needs rsvg-convert, Inkscape or Chromium, a .gif Pillow besides.
+        states : list, optional
+            What is in each picture: positions of controls as for `move`, `[{"x": -1}, {"x": 1}]`, or of a stepper the steps,
+            `[0, 3, 7]`. By default the steps, twelve at most; without steps the positions that have been visited, up to the present
+            one; in `explore` and `live` the way of the first slider.
+        seconds : float, optional
+            How long each picture is seen. Without it a strip is written, or a GIF with two seconds for each.
+
+        Returns
+        -------
+        Path
+            The file, absolute.
+
+        Raises
+        ------
+        ValueError
+            If an animation has another suffix than .svg or .gif, the suffix is unknown, `states` is empty or `seconds` not above 0.
+        ImportError
+            If Pillow is not installed, for a .gif.
+        RuntimeError
+            If no program is there that makes such a file.
+        """
+        return film(self._stills(states), path, self.title, seconds)
+
+
+def spaced(last):
+    """At most twelve of the numbers 0 to `last`, evenly spaced, with both ends."""
+    return sorted({round(k * last / (FRAMES - 1)) for k in range(FRAMES)})
+
+
+class Undoable(Filmed):
     """An explorable that is at a state, `at`, and remembers the states before it."""
 
     past = traitlets.List(help="earlier states, for undo").tag(sync=True)

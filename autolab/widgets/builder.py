@@ -19,7 +19,6 @@ from autolab.draw.svg import render
 from autolab.trace import graph, record, watch
 from autolab.trace.values import narrow, number
 from autolab.widgets.base import Undoable
-from autolab.widgets.export import film
 
 UNARY = {"square": lambda h: h**2, "exp": torch.exp, "sin": torch.sin, "relu": torch.relu}
 BINARY = {"+": lambda h, v: h + v, "×": lambda h, v: h * v}
@@ -381,27 +380,8 @@ class GraphBuilder(Undoable):
         trace = (record if self._gradients(at) else graph)(results[-1], names=names)
         return render(trace, style=ALONE), said
 
-    def film(self, path, seconds=None):
-        """Write the states that were visited, up to the present one, as a strip of pictures with their sentences, or as an animation.
-
-        Parameters
-        ----------
-        path : str or Path
-            .svg, .png or .pdf; an animation is an .svg.
-        seconds : float, optional
-            How long each picture is seen. Without it a strip is written.
-
-        Returns
-        -------
-        Path
-            The file, absolute.
-
-        Raises
-        ------
-        ValueError
-            If an animation has another suffix than .svg, or the suffix is unknown.
-        """
-        return film([self._still(at) for at in [*self.past, self.at]], path, self.title, seconds)
+    def _stills(self, states):
+        return [self._still(at) for at in ([*self.past, self.at] if states is None else states)]
 
     def text(self):
         lines = [self.columns, *self.rows]

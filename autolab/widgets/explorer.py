@@ -16,7 +16,7 @@ from autolab.draw.svg import grad_line, render, value_line
 from autolab.draw.text import text
 from autolab.trace import record, watch
 from autolab.trace.values import number
-from autolab.widgets.base import Explorable
+from autolab.widgets.base import Filmed, spaced
 from autolab.widgets.expressions import as_python, function_of
 from autolab.widgets.packing import compress, is_table, table, to_json
 
@@ -73,7 +73,7 @@ def explore(f, /, *, stops=STOPS, **inputs):
     return Explorer(f, inputs, stops=stops)
 
 
-class Explorer(Explorable):
+class Explorer(Filmed):
     """What `explore` makes: sliders over the graph of a function.
 
     `values` holds where the inputs are and can be set; `move(x=1.5)` does so and returns the widget; `slider("x")` is an
@@ -312,6 +312,15 @@ class Explorer(Explorable):
     def picture(self):
         """The graph at the present position as SVG text."""
         return render(self.trace, style=ALONE)
+
+    def _stills(self, states):
+        if states is None:
+            name, slider = next(iter(self._sliders.items()))
+            states = [{name: slider["stops"][k]} for k in spaced(len(slider["stops"]) - 1)]
+        return [self._still(self._in_range({"value": {**self.values, **state}})) for state in states]
+
+    def _still(self, values):
+        return render(self._record(values), style=ALONE), self._frame(values)["sentence"]
 
     def text(self):
         """The graph at the present position as plain text."""

@@ -1,6 +1,7 @@
 """Explorables of one function: the chain rule, two gradients side by side, values forward and gradients back."""
 
 import functools
+import math
 import re
 from typing import NamedTuple
 
@@ -291,7 +292,8 @@ MENU = torch.relu, StraightThrough, torch.round, torch.sigmoid, torch.abs
 def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
     """Two functions side by side: their values forward, and the gradients that their rules give backward.
 
-    Where a function or its gradient jumps, the line is interrupted and a dot shows the value at the jump.
+    Where a function or its gradient jumps, the line is interrupted and a dot shows the value at the jump. At the point, a short line has
+    the slope that the rule gives: where that is not the slope of the curve, as in a straight-through estimator, it is said.
 
     Parameters
     ----------
@@ -309,7 +311,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
     Examples
     --------
     >>> two_gradients(torch.round, StraightThrough).move(x=1.3).sentence
-    'At x = 1.3: round gives 1 and gradient 0; StraightThrough gives 1 and gradient 1.'
+    'At x = 1.3: round gives 1 and gradient 0; StraightThrough gives 1 and gradient 1, though its curve has slope 0 there.'
     """
     stops = _range(x)
     for h in (f, g):
@@ -338,6 +340,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
             ]
             pictures.append((axes, [axes.frame() + "".join(lines + dots)]))
         key = "".join(chart.legend(20 + TILE * k, 290, [("ab"[k], name[:24])]) for k, name in enumerate(pair))
+        key += chart.legend(20, 314, [("grad", "slope from the rule")])
         return pictures, key
 
     def make(x, f, g):
@@ -345,21 +348,68 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
         (pictures, key), found = scene(pair), [both(name, x) for name in pair]
         picture = [key]
         for i, (axes, base) in enumerate(pictures):
-            picture += base + [axes.point(x, found[k][i], kind) for k, kind in enumerate("ab")]
+            picture += (
+                base
+                + [_rule_line(axes, x, *one) for one in found if not i]
+                + [axes.point(x, found[k][i], kind) for k, kind in enumerate("ab")]
+            )
         picture.append(_handle(pictures[0][0], x, found[0][0], "x", f"x of {f}"))
-        said = "; ".join(f"{n} gives {number(v)} and gradient {'none' if d != d else number(d)}" for n, (v, d) in zip(pair, found))
-        rows = [[n, number(v), "none" if d != d else number(d)] for n, (v, d) in zip(pair, found)]
-        return Frame(f"At x = {number(x)}: {said}.", picture, rows)
+        rows, told = [], []
+        for name, (value, gradient) in zip(pair, found):
+            left, right = curve_slopes(lambda at, name=name: both(name, at)[0], x, step)
+            rows.append([name, number(value), "none" if gradient != gradient else number(gradient), _slope_text(left, right)])
+            told.append(f"{name} gives {rows[-1][1]} and gradient {rows[-1][2]}")
+            if "none" not in rows[-1][3] and not rule_fits(gradient, left, right):
+                told[-1] += f", though its curve has slope {rows[-1][3]} there"
+        return Frame(f"At x = {number(x)}: {'; '.join(told)}.", picture, rows)
 
+    step = (stops[-1] - stops[0]) / 1024
     for name in names:
         curve(name)  # what cannot be drawn is said at once
     where = slider("x", stops, start=stops[0] + 0.7 * (stops[-1] - stops[0]))
     menus = [choice("f", functions, 0, "solid line"), choice("g", functions, min(1, len(set(names)) - 1), "dashed line")]
     axes = scene(tuple(names))[0][0][0]
     return Panel(
-        f"Two gradients: {names[0]} and {names[1]}", [where, *menus], make, ["Function", "Value", "Gradient"], (2 * TILE, 306),
+        f"Two gradients: {names[0]} and {names[1]}", [where, *menus], make, ["Function", "Value", "Gradient", "Slope of the curve"],
+        (2 * TILE, 330),
         breaks=[TILE], tracks={"x": [axes.x(at) for at in stops]},
     )  # fmt: skip
+
+
+def curve_slopes(f, x, step):
+    """The slopes of the curve of f to the left and to the right of x, by finite differences."""
+    low, here, high = (f(at) for at in (x - step, x, x + step))
+    return (here - low) / step, (high - here) / step
+
+
+def rule_fits(gradient, left, right):
+    """Whether a gradient is between the slopes of the curve on both sides of a point, to 2 %; nan fits."""
+    room = 0.02 * max(abs(left), abs(right), 0.1)
+    return not (gradient < min(left, right) - room or gradient > max(left, right) + room)
+
+
+def _slope_text(left, right):
+    texts = [short(round(slope, 3) + 0.0, 2) for slope in (left, right)]
+    if not (math.isfinite(left) and math.isfinite(right)):
+        return "none"
+    if abs(left - right) <= 0.05 * max(abs(left), abs(right), 0.1):
+        return short(round((left + right) / 2, 3) + 0.0, 2)
+    return " and ".join(texts) if max(abs(left), abs(right)) < 100 else "none: it jumps"
+
+
+def _rule_line(axes, x, value, gradient):
+    """A short line through the point with the slope that the rule gives."""
+    if not (math.isfinite(value) and math.isfinite(gradient)):
+        return ""
+    steep = math.hypot(1, gradient * (axes.y(1) - axes.y(0)) / (axes.x(1) - axes.x(0)))
+    half = 42 / (axes.x(1) - axes.x(0)) / steep  # 42 pixels to either side
+    ends = [x - half, x + half]
+    low, high = axes.ylim
+    if gradient:
+        reach = sorted((edge - value) / gradient + x for edge in (low, high))
+        ends = [max(ends[0], reach[0]), min(ends[1], reach[1])]
+    ends = [max(ends[0], axes.xlim[0]), min(ends[1], axes.xlim[1])]
+    return axes.line(ends, [value + gradient * (end - x) for end in ends], "grad")
 
 
 # -- 1: forward and back ---------------------------------------------------------------------------

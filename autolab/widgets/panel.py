@@ -14,8 +14,7 @@ import traitlets
 
 from autolab.draw import chart
 from autolab.draw.style import STYLE
-from autolab.widgets.base import Undoable
-from autolab.widgets.export import FRAMES, film
+from autolab.widgets.base import Undoable, spaced
 
 PATIENCE = 1.5  # seconds spent on frames in advance when the widget is made
 MOST = 1600  # so many frames go into a page without a kernel
@@ -29,7 +28,8 @@ class Frame:
     """One position: what is seen, said and listed there. `next`: action -> the state that it leads to.
 
     `flights`: numbers that travel when the frame is reached by a step (`chart.flight`), twelve at most; a step back reverses them.
-    `focus`: (x, y, width, height) of what a small screen scrolls to.
+    `focus`: (x, y, width, height) of what a small screen scrolls to. `scene`: frames of one scene have pictures of one size in the
+    browser; the positions of choices make scenes by themselves.
     """
 
     sentence: str
@@ -39,6 +39,7 @@ class Frame:
     next: dict | None = None
     flights: list = field(default_factory=list)
     focus: tuple | None = None
+    scene: str = ""
     error: bool = False
 
 
@@ -149,6 +150,7 @@ class Panel(Undoable):
         packed |= {"code": frame.code} if frame.code else {}
         packed |= {"flights": frame.flights[:FLIGHTS]} if frame.flights else {}
         packed |= {"focus": [round(float(v), 1) for v in frame.focus]} if frame.focus else {}
+        packed |= {"scene": frame.scene} if frame.scene else {}
         packed |= {"next": frame.next} if frame.next is not None else {}
         return packed | ({"error": True} if frame.error else {})
 
@@ -223,30 +225,8 @@ class Panel(Undoable):
         label = f"{self.title}. {frame['sentence']}"
         return chart.picture([self._parts[i] for i in frame["picture"]], *self.size, label, STYLE), frame["sentence"]
 
-    def film(self, path, states=None, seconds=None):
-        """Write several states as a strip of pictures with their sentences, or as an animation.
-
-        Parameters
-        ----------
-        path : str or Path
-            .svg, .png or .pdf; an animation is an .svg, which browsers and slides made of HTML play.
-        states : list of dict, optional
-            Where the controls are in each picture, as for `move`: `[{"x": -1}, {"x": 1}]`. By default the steps, twelve at most;
-            without steps the positions that have been visited, up to the present one.
-        seconds : float, optional
-            How long each picture is seen. Without it a strip is written.
-
-        Returns
-        -------
-        Path
-            The file, absolute.
-
-        Raises
-        ------
-        ValueError
-            If an animation has another suffix than .svg, or the suffix is unknown.
-        """
-        return film([self._still(at) for at in self._film_positions(states)], path, self.title, seconds)
+    def _stills(self, states):
+        return [self._still(at) for at in self._film_positions(states)]
 
     def _film_positions(self, states):
         if states is not None:
@@ -254,8 +234,7 @@ class Panel(Undoable):
         steps = next((c for c in self._controls.values() if c["kind"] == "steps"), None)
         if steps is None:
             return [*self.past, dict(self.at)]
-        last = len(steps["stops"]) - 1
-        return [self.at | {steps["name"]: k} for k in sorted({round(k * last / (FRAMES - 1)) for k in range(FRAMES)})]
+        return [self.at | {steps["name"]: k} for k in spaced(len(steps["stops"]) - 1)]
 
     def text(self):
         frame = self._cached_frame(self.at)

@@ -7,7 +7,7 @@ import numpy as np
 
 import autolab as torch
 from autolab.draw import chart
-from autolab.draw.chart import words
+from autolab.draw.chart import Axes, words
 from autolab.trace.values import number
 from autolab.widgets.panel import Frame, StateMachine
 
@@ -15,6 +15,7 @@ MOST_PATHS = 256
 ARCS = 4  # paths through one block that a picture has room for
 STRIDE, JOINT = 60, 110  # pixels from joint to joint, and where they stand
 ROW, FOLD = 4, 54  # blocks in a row on a small screen, and what more the next one takes
+SUMS = 296, 190  # pixels of the chart of sums
 NEXT_PATH, ALL_PATHS, NEXT_JOINT, ALL_JOINTS, MORE, LESS = (
     "next path", "all paths", "next node back", "all nodes back", "one block more", "one block less",
 )  # fmt: skip
@@ -40,7 +41,7 @@ def paths(f=residual_block, x=1.0, blocks=3):
     Returns
     -------
     StateMachine
-        A path's number is the product of the derivatives along it; their sum is compared with `x.grad`.
+        A path's number is the product of the derivatives along it; each is a step of their sum, which ends at `x.grad`.
 
     Raises
     ------
@@ -60,6 +61,9 @@ def paths(f=residual_block, x=1.0, blocks=3):
     joints, arcs, _ = _run(f, float(x), most)
     blocks = max(1, min(blocks, most))
     known = {n: _run(f, float(x), n)[2] for n in range(1, most + 1)}
+    right = most > ROW  # there is room for the sums at the right
+    place = (_x(ROW) + 28, 226) if right else (0, 320)
+    size = max(_x(most) + 30, place[0] + SUMS[0]), place[1] + SUMS[1]
 
     def act(state, action):
         n, way, k = state
@@ -79,8 +83,11 @@ def paths(f=residual_block, x=1.0, blocks=3):
     def show(state):
         n, way, k = state
         gradient = known[n][0]
-        ways = list(itertools.islice(itertools.product(range(count), repeat=n), k if way == "paths" else 0))
-        products = [math.prod(arcs[i][a][0] for i, a in enumerate(path)) for path in ways]
+        every = list(itertools.product(range(count), repeat=n))
+        ways = every[: k if way == "paths" else 0]
+        products = [math.prod(arcs[i][a][0] for i, a in enumerate(path)) for path in every]
+        chart_of_sums = _sums(products, len(ways), gradient, place)
+        products = products[: len(ways)]
         used = sum(arcs[i][a][1] for path in ways for i, a in enumerate(path))
         in_all = sum(length for block in arcs[:n] for _, length, _ in block) * count ** (n - 1)
         nodes = sum(block[0][2] for block in arcs[:n])
@@ -92,7 +99,7 @@ def paths(f=residual_block, x=1.0, blocks=3):
             f"followed {len(ways)}, sum {number(sum(products), 5)}",
             f"or {_many(nodes, 'node')}, each visited once",
         ]
-        parts += [words(12, 256 + 24 * i, line) for i, line in enumerate(lines)]
+        parts += [words(12, 256 + 24 * i, line) for i, line in enumerate(lines)] + chart_of_sums
         rows = [
             ["paths", str(count**n)], ["derivatives along all of them", str(in_all)], ["paths followed", str(len(ways))],
             ["derivatives used for them", str(used)], ["their sum", number(sum(products))], ["nodes of the graph", str(nodes)],
@@ -104,13 +111,25 @@ def paths(f=residual_block, x=1.0, blocks=3):
             flights = [
                 chart.flight(number(d * known[n][i + 1], 3), (_x(i + 1), JOINT), (_x(i), JOINT + 108), "grad") for d, _, _ in arcs[i][:ARCS]
             ]
-        return Frame(_sentence(state, count, ways, products, gradient, known[n], joints, nodes, in_all), parts, rows, flights=flights)
+        scene = "two rows" if n >= ROW else ""
+        return Frame(
+            _sentence(state, count, ways, products, gradient, known[n], joints, nodes, in_all), parts, rows, flights=flights, scene=scene
+        )
 
     title = "Paths: all of them, or one visit of each node"
     return StateMachine(
-        title, (blocks, "paths", 0), act, show, actions, ["What", "Number"], (max(_x(most) + 30, 310), 320),
-        breaks=[_x(ROW) + 28] * (most > ROW),
+        title, (blocks, "paths", 0), act, show, actions, ["What", "Number"], size, breaks=[place[0]] * right,
     )  # fmt: skip
+
+
+def _sums(products, followed, gradient, place):
+    """The sum of the products as far as the paths are followed: a stair with a step for each, and the gradient that it ends at."""
+    sums = [0.0, *itertools.accumulate(products)]
+    axes = Axes((0, len(products)), chart.span(sums, [gradient]), place, SUMS, ("paths", ""), "sum of the products")
+    at = [(k + side, sums[k]) for k in range(followed) for side in (0, 1)] + [(followed, sums[followed])]
+    key = chart.legend(place[0] + 42, axes.top + axes.height + 33, [("grad", "x.grad")])
+    still = axes.frame() + axes.straight(0, gradient, 0.0) + key
+    return [still, axes.line(*zip(*at)), chart.keyed("sum", axes.point(followed, sums[followed]))]
 
 
 def _x(joint):

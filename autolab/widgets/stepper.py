@@ -8,10 +8,10 @@ from autolab.draw.svg import render
 from autolab.draw.text import text
 from autolab.engine.tensor import Tensor
 from autolab.trace import Trace, record, watch
-from autolab.widgets.base import Explorable
+from autolab.widgets.base import Filmed, spaced
 
 
-class Stepper(Explorable):
+class Stepper(Filmed):
     """Step through `loss.backward()`, one node at a time, and back again.
 
     The picture, the numbers and the sentences are those of the engine's own backward pass. Your tensors stay as they
@@ -134,6 +134,16 @@ class Stepper(Explorable):
     def picture(self):
         """The graph as SVG text: as far as the steps go, or with the whole backward pass before the first."""
         return self._render(self.opened, self.position or "end", style=ALONE)
+
+    def _stills(self, states):
+        last = len(self.trace.steps)
+        if states is not None and any(k not in range(last + 1) for k in states):
+            raise ValueError(f"states are {states}; this backward pass has the steps 0 to {last}")
+        ready = f"Ready. {self.trace.node(self.trace.root).display_name} fires first."
+        told = [ready, *(step.sentence for step in self.trace.steps)]
+        return [
+            (self._render(self.opened, k, direction="right", style=ALONE), told[k]) for k in (spaced(last) if states is None else states)
+        ]
 
     def text(self):
         """The graph and the table of its backward pass as plain text."""

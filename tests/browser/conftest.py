@@ -295,6 +295,7 @@ class Driven:
         """Back to the start; returns what is said there."""
         self.button("Reset").click(force=True)  # it may say that there is nothing to reset
         expect(self.button("Reset")).to_have_attribute("aria-disabled", "true")
+        expect(self.root).not_to_have_attribute("aria-busy", "true")  # Python has answered, so what is said is of the start
         return self.status.inner_text()
 
     def changed_by_mouse(self):

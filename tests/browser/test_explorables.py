@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 import autolab as torch
 from autolab import widgets
 from autolab.draw import chart
+from autolab.widgets import panel as panels
 from autolab.widgets.panel import Frame, Panel, timeline
 from autolab.widgets.questions import choice, number, order, quiz, several, shape
 
@@ -135,6 +136,25 @@ def test_on_a_narrow_screen_the_halves_of_a_picture_stand_below_each_other_in_fu
     halves = [half.bounding_box() for half in page.locator(".al-graph > svg").all()]
     assert len(halves) == 2 and len({round(half["y"]) for half in halves}) == rows
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_tile_has_the_room_that_its_scene_needs_and_below_another_begins_with_what_it_has(open_page):
+    def make(size):
+        far = {"small": 80, "large": 250}[size]
+        return Frame(size, [chart.rectangle(10, 10, far, far), chart.rectangle(310, 200, far, 40)])
+
+    page = open_page(Panel("Scenes", [panels.choice("size", ["small", "large"])], make, [], (600, 300), breaks=[300]))
+    for size, width, boxes in [
+        ("small", 1100, [(0, 0, 102, 102), (300, 0, 102, 252)]), ("large", 1100, [(0, 0, 272, 272), (300, 0, 272, 252)]),
+        ("large", 420, [(0, 0, 272, 272), (300, 188, 272, 64)]),
+    ]:  # fmt: skip
+        page.set_viewport_size({"width": width, "height": 800})
+        page.get_by_role("combobox").select_option(size)
+        page.wait_for_function(
+            "(x) => Math.abs(document.querySelectorAll('.al-graph > svg')[1].viewBox.baseVal.y - x) < 4", arg=boxes[1][1]
+        )
+        found = [tuple(map(float, svg.get_attribute("viewBox").split())) for svg in page.locator(".al-graph > svg").all()]
+        assert found == [pytest.approx(box, abs=3) for box in boxes], (size, width)
 
 
 def test_a_page_plays_by_the_space_bar_and_goes_to_either_end(open_page, drive):

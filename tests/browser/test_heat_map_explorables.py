@@ -40,7 +40,7 @@ def test_an_input_is_pressed_and_what_is_pointed_at_is_said(open_page, drive):
     driven = drive(page, "Backward through a convolution")
     driven.root.get_by_role("button", name="x[1, 2] = ").click()
     expect(driven.status).to_contain_text("x[1, 2] is used by 4 of 9 outputs")
-    driven.root.locator('[aria-label="weights[0, 2] = 3"]').nth(1).hover()
+    driven.root.locator('[aria-label="weights[0, 2] = 3"]').last.hover()
     expect(driven.root.locator(".al-readout")).to_have_text("weights[0, 2] = 3")
     driven.root.get_by_role("slider", name="w[0, 0]").last.press("ArrowLeft")
     expect(driven.status).to_contain_text("x.grad[1, 2] = ")

@@ -66,6 +66,14 @@ def hooked():
     return torch.Stepper((middle + 2) ** 2)
 
 
+def test_a_graph_that_fills_the_page_is_seen_whole_and_what_is_inspected_goes_below(open_page):
+    w, x, b = (torch.tensor(v, requires_grad=True) for v in (-3.0, 2.0, 8.0))
+    page = open_page(torch.Stepper((w * x + b) ** 2))
+    page.set_viewport_size({"width": 1240, "height": 900})
+    assert page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.al-graph'))") <= 0
+    assert page.locator(".al-inspect").bounding_box()["x"] < 100
+
+
 def test_the_stepper_by_mouse(open_page):
     page = open_page(square())
     status = page.get_by_role("status")

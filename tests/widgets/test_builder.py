@@ -66,8 +66,6 @@ def test_an_operation_joins_nodes_that_are_there(builder):
 def test_the_states_that_were_visited_are_a_film(builder, tmp_path):
     written = builder.press("× w").press("square").film(tmp_path / "film.svg").read_text("utf-8")
     assert [f"{k}. {said}" in written for k, said in enumerate(["Only leaves", "× w made a node", "square made a node"], 1)] == [True] * 3
-    with pytest.raises(ValueError, match="an animation is written as .svg"):
-        builder.film(tmp_path / "film.png", seconds=1)
 
 
 def test_undo_takes_back_one_change_and_reset_all(builder):

@@ -94,8 +94,28 @@ def test_a_gradient_that_jumps_is_not_drawn_as_a_slope():
 
 def test_functions_are_chosen_from_a_menu():
     panel = widgets.two_gradients().move(f="round", g="sigmoid", x=0)
-    assert panel.rows == [["round", "0", "0"], ["sigmoid", "0.5", "0.25"]]
+    assert [row[:3] for row in panel.rows] == [["round", "0", "0"], ["sigmoid", "0.5", "0.25"]]
     assert panel.undo().rows[0][0] == "relu"
+
+
+def test_a_rule_that_is_not_the_slope_of_its_curve_is_named_and_no_other():
+    panel = widgets.two_gradients(x=(-3, 3))
+    panel.move(f="abs", g="StraightThrough", x=1.5)
+    assert panel.sentence.endswith("abs gives 1.5 and gradient 1; StraightThrough gives 2 and gradient 1.")  # it jumps there
+    assert panel.rows[1][3] == "none: it jumps"
+    for name in "relu", "round", "sigmoid", "abs":
+        assert all("though" not in panel.move(f=name, g=name, x=at).sentence for at in (-3, -0.5, 0, 0.2, 3)), name
+    assert panel.move(g="StraightThrough", x=0.3).sentence.endswith("gradient 1, though its curve has slope 0 there.")
+
+
+@pytest.mark.parametrize("x", [-3.0, -0.6, 2.4])
+def test_the_line_at_the_point_has_the_slope_of_the_rule_and_stays_in_the_frame(x):
+    panel = widgets.two_gradients(torch.abs, torch.sigmoid).move(x=x)
+    found = [(line[0], line[-1]) for line in lines(panel, "grad")]
+    steep = [(y1 - y0) / (x1 - x0) for (x0, y0), (x1, y1) in found]
+    assert steep[1] / steep[0] == pytest.approx(float(panel.rows[1][2]) / float(panel.rows[0][2]), abs=0.01)
+    (left, right), (top, bottom) = [(min(v), max(v)) for v in zip(*(p for line in lines(panel, "a") for p in line if p[0] < 276))]
+    assert all(left <= px <= right and top - 25 <= py <= bottom + 25 for line in found for px, py in line)
 
 
 def test_two_functions_of_one_name_are_told_apart():

@@ -1,5 +1,7 @@
 """Explorables of how derivatives are computed: differences, dual numbers, paths, depth. Their numbers against the engine, and by hand."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,16 @@ def test_the_products_along_all_paths_add_to_the_gradient():
     assert table["nodes of the graph"] == "15" and table["derivatives along all of them"] == str(
         sum(5 + 2 * k.bit_count() for k in range(32))
     )
+
+
+def test_each_path_is_a_step_of_a_stair_that_ends_at_the_gradient():
+    panel = widgets.paths(blocks=3)
+    for _ in range(8):
+        panel.press("next path")
+    (stair,), (target,) = (re.findall(rf'<path d="M([^"]*L[^"]*)" class="al-l al-l-{kind}"', panel.picture()) for kind in ("a", "grad"))
+    heights = [float(point.split()[1]) for point in stair.split("L")]
+    assert len(set(heights)) == 9 and heights[-1] == pytest.approx(float(target.split()[-1]), abs=0.15)
+    assert heights[:-1:2] == heights[1:-1:2]
 
 
 def test_paths_are_followed_one_by_one_and_each_doubles_with_a_block():

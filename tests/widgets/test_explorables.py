@@ -204,7 +204,7 @@ def test_where_paths_meet_it_is_said():
 
 def test_any_two_functions_can_be_compared_a_function_class_too():
     panel = widgets.two_gradients(torch.round, StraightThrough).move(x=1.3)
-    assert panel.rows == [["round", "1", "0"], ["StraightThrough", "1", "1"]]
+    assert panel.rows == [["round", "1", "0", "0"], ["StraightThrough", "1", "1", "0"]]
 
 
 @pytest.mark.parametrize("make", [widgets.chain_rule, widgets.two_gradients])

@@ -2,10 +2,12 @@
 
 import re
 import shutil
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
 
+import autolab as torch
 from autolab.draw import chart
 
 pytest.importorskip("anywidget")
@@ -76,7 +78,52 @@ def test_pictures_of_a_strip_do_not_lie_on_each_other(tmp_path):
     assert all(abs(ax - bx) >= 200 or abs(ay - by) >= 60 for i, (ax, ay) in enumerate(places) for bx, by in places[:i])
 
 
-def test_an_animation_is_an_svg(tmp_path):
+def test_an_animation_is_an_svg_or_a_gif(tmp_path):
     assert "@keyframes" in steps().film(tmp_path / "a.svg", seconds=1).read_text("utf-8")
-    with pytest.raises(ValueError, match="an animation is written as .svg"):
-        steps().film(tmp_path / "a.gif", seconds=1)
+    with pytest.raises(ValueError, match="a.png: an animation is written as .svg or .gif; without `seconds`, the states are a strip"):
+        steps().film(tmp_path / "a.png", seconds=1)
+
+
+@pytest.mark.skipif(not any(map(shutil.which, export.TOOLS[".png"])), reason="no program that draws an SVG in pixels")
+def test_a_gif_shows_each_state_for_so_long_and_tells_its_sentences(tmp_path, monkeypatch):
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.setattr(export, "ONE_SHOT", 200)  # two pictures of 92 pixels
+    with image.open(steps().film(tmp_path / "a.gif", seconds=0.5)) as film:
+        assert film.info["comment"].decode().split("\n") == ["Steps", "At step 0.", "At step 1.", "At step 2.", "At step 3."]
+        assert (film.size, film.info["loop"]) == ((400, 184), 0)
+        frames = [(frame.info["duration"], frame.convert("L").point(lambda v: v < 128).getbbox()) for frame in frames_of(film)]
+    assert [duration for duration, _ in frames] == [500] * 4
+    assert all(box[0] > 10 and 30 < box[1] < 70 and box[3] > 125 for _, box in frames)  # the picture above, its sentence below
+
+
+def frames_of(film):
+    for k in range(film.n_frames):
+        film.seek(k)
+        yield film
+
+
+def test_what_a_film_needs_is_said(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="a.svg: seconds is 0, expected a number above 0"):
+        steps().film(tmp_path / "a.svg", seconds=0)
+    with pytest.raises(ValueError, match="a.svg: a film needs one state at least, and `states` is empty"):
+        steps().film(tmp_path / "a.svg", [])
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ImportError, match=r'a.gif: a GIF needs Pillow, which is not installed: pip install "autolab-grad\[lab\]"'):
+        steps().film(tmp_path / "a.gif")
+
+
+def test_a_stepper_is_filmed_step_by_step(tmp_path):
+    x = torch.tensor(2.0, requires_grad=True)
+    stepper = torch.Stepper(x * x + x)
+    told = " ".join(said(stepper.film(tmp_path / "a.svg")))
+    expected = ["Ready. + (AddBackward0) fires first.", *(step.sentence for step in stepper.trace.steps)]
+    assert [f"{k}. {sentence}" in told for k, sentence in enumerate(expected, 1)] == [True] * 4
+    with pytest.raises(ValueError, match="states are .9.; this backward pass has the steps 0 to 3"):
+        stepper.film(tmp_path / "a.svg", [9])
+
+
+def test_a_function_is_filmed_along_its_first_slider(tmp_path):
+    explorer = torch.explore(lambda x, y: x * y, x=(0, 1), y=(-1, 1))
+    told = [t for t in said(explorer.film(tmp_path / "a.svg", seconds=1)) if t.startswith("x = ")]
+    assert (len(told), told[0][:5], told[-1][:5]) == (12, "x = 0", "x = 1")
+    assert "x = 0.5, y = 1:" in " ".join(said(explorer.film(tmp_path / "b.svg", [{"x": 0.5, "y": 1.0}])))

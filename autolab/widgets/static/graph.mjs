@@ -147,10 +147,11 @@ class Graph {
   send(step, back) {
     land(this.svg);
     if (calm()) return;
-    for (const g of (this.fires[step] || []).filter((e) => e.dataset.edge).slice(0, 12)) {
-      const pill = g.querySelector(".al-pill"), box = this.nodes.get(g.dataset.from)?.querySelector(".al-box");
-      if (!pill || !box) continue;
-      const a = pill.getBBox(), b = box.getBBox(), token = document.createElementNS(SVG, "g");
+    const trips = (this.fires[step] || []).filter((e) => e.dataset.edge).slice(0, 12)
+      .map((g) => [g.querySelector(".al-pill"), this.nodes.get(g.dataset.from)?.querySelector(".al-box")]).filter(([pill, box]) => pill && box)
+      .map(([pill, box]) => [pill, pill.getBBox(), box.getBBox()]); // all are asked first: after a change, everything is laid out anew
+    for (const [pill, a, b] of trips) {
+      const token = document.createElementNS(SVG, "g");
       token.setAttribute("class", "al-on al-flight");
       token.append(pill.cloneNode(true));
       const away = `${b.x + b.width / 2 - a.x - a.width / 2}px ${b.y + b.height / 2 - a.y - a.height / 2}px`, here = "0px 0px";

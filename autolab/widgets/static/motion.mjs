@@ -66,24 +66,28 @@ function fill(svg, list, parts) {
   svg.slots = slots;
 }
 
-// Changes a picture. With motion, what has a key glides from where it is seen now, also in the midst of a glide; what is new
-// fades in, what has gone fades out.
-function paint(svg, list, parts, moves) {
-  const before = moves ? keyedIn(svg) : new Map(), places = new Map([...before].map(([key, el]) => [key, middle(el)]));
-  const copies = new Map([...before].filter(([, el]) => !el.parentElement.closest("[data-key]")).map(([key, el]) => [key, el.cloneNode(true)]));
-  fill(svg, list, parts);
-  const after = moves ? keyedIn(svg) : new Map();
-  if (!before.size && !after.size) return;
-  const scale = svg.viewBox.baseVal.width / (svg.getBoundingClientRect().width || 1);
-  for (const [key, el] of after) {
-    el.glide?.cancel();
-    copies.delete(key);
-    const was = places.get(key);
-    if (!was) { el.glide = el.animate({ opacity: [0, 1] }, GLIDE); continue; }
-    const [x, y] = middle(el), dx = (was[0] - x) * scale, dy = (was[1] - y) * scale;
-    if (Math.abs(dx) + Math.abs(dy) > 0.5) el.glide = el.animate({ translate: [`${dx}px ${dy}px`, "0px 0px"] }, { duration: GLIDE, easing: "ease-in-out" });
-  }
-  for (const ghost of copies.values()) passing(svg, ghost, { opacity: [1, 0] }, { duration: GLIDE });
+// Changes the tiles of a picture, each to its list of parts. With motion, what has a key glides from where it is seen now, also in the
+// midst of a glide; what is new fades in, what has gone fades out. Where things are is asked for all of them at once: each question after
+// a change makes the browser lay everything out anew.
+function paint(tiles, lists, parts, moves) {
+  const before = tiles.map((svg) => new Map(moves ? [...keyedIn(svg)].map(([key, el]) => [key, { el, place: middle(el), inner: el.parentElement.closest("[data-key]") }]) : []));
+  tiles.forEach((svg, i) => fill(svg, lists[i], parts));
+  if (!moves) return;
+  const after = tiles.map((svg) => [...keyedIn(svg)]);
+  for (const [, el] of after.flat()) el.glide?.cancel();
+  const places = after.map((found) => found.map(([, el]) => middle(el)));
+  const scales = tiles.map((svg) => svg.viewBox.baseVal.width / (svg.getBoundingClientRect().width || 1));
+  tiles.forEach((svg, i) => {
+    after[i].forEach(([key, el], j) => {
+      const was = before[i].get(key)?.place;
+      if (!was) { el.glide = el.animate({ opacity: [0, 1] }, GLIDE); return; }
+      const [dx, dy] = was.map((from, axis) => (from - places[i][j][axis]) * scales[i]);
+      if (Math.abs(dx) + Math.abs(dy) > 0.5) el.glide = el.animate({ translate: [`${dx}px ${dy}px`, "0px 0px"] }, { duration: GLIDE, easing: "ease-in-out" });
+    });
+    for (const { el, inner } of before[i].values()) {
+      if (!inner && !el.isConnected) passing(svg, el, { opacity: [1, 0] }, { duration: GLIDE });
+    }
+  });
 }
 
 // Something that is seen for the time of one animation, which is returned.

@@ -15,14 +15,14 @@ function panel(model, el) {
     const svg = document.createElementNS(SVG, "svg"), wide = right - edges[i];
     const box = { class: "al-svg al-plot", viewBox: `${edges[i]} 0 ${wide} ${height}`, width: wide, height };
     for (const [name, value] of Object.entries(box)) svg.setAttribute(name, value);
-    // never smaller than it is drawn, so that its words stay readable
     svg.style.cssText = `flex: ${wide} 0 ${wide}px; max-width: ${LARGEST * wide}px; min-width: ${wide}px`;
     return svg;
   });
-  const depths = []; // of each part: how far down it has something in each tile
+  const reaches = [], wides = tiles.map((_, i) => edges[i + 1] - edges[i]); // what is known of each part, see measure(); how wide the tiles are
   place.append(...tiles);
   const table = tableTwin("Table of what is shown", model.get("columns"), (body) => body.replaceChildren(...(shown?.rows || []).map((r) => row(r))));
-  let shown = null, dragging = false, measured = 0, roomy = 0, way = 0; // way: 1 after a step on, -1 after one back
+  let lows = [], tops = []; // how far down the tiles go, and where they begin to have something
+  let shown = null, dragging = false, measured = 0, scene = "", roomy = 0, way = 0; // way: 1 after a step on, -1 after one back
 
   const go = (at, forget) => {
     if (keyOf(at) === keyOf(model.get("at"))) return;
@@ -143,8 +143,8 @@ function panel(model, el) {
     else if (model.page) status.textContent = BEYOND;
   }
 
-  // A tile is as tall as its parts need in any frame, so that it keeps its height, and below each other they leave no gaps.
-  function trim() {
+  // How far to the right, down and up each new part has something in each tile, and where anything of it is seen or pressed.
+  function measure() {
     const parts = model.get("parts");
     if (measured === parts.length || !place.clientWidth) return; // what is not laid out has no size yet
     const ruler = tiles[0].cloneNode(false);
@@ -154,41 +154,84 @@ function panel(model, el) {
     place.append(ruler);
     const zero = ruler.getBoundingClientRect();
     for (const part of ruler.children) {
-      const deep = tiles.map(() => 0);
-      for (const leaf of part.querySelectorAll("text, rect, path, circle, line, polygon, ellipse")) {
-        if (leaf.matches(".al-hit, .al-hit-line")) continue;
-        const { left, right, bottom } = leaf.getBoundingClientRect();
-        deep.forEach((depth, i) => {
-          if (right - zero.left > edges[i] && left - zero.left < edges[i + 1]) deep[i] = Math.max(depth, bottom - zero.top);
+      const reach = tiles.map(() => [0, 0, false, height]);
+      for (const leaf of part.querySelectorAll("text, rect, path, circle, line, polygon, image")) {
+        const { left, right, top, bottom } = leaf.getBoundingClientRect();
+        reach.forEach((far, i) => {
+          if (right - zero.left <= edges[i] || left - zero.left >= edges[i + 1]) return;
+          far[2] = true;
+          if (leaf.matches(".al-hit, .al-hit-line")) return;
+          far[0] = Math.max(far[0], right - zero.left);
+          far[1] = Math.max(far[1], bottom - zero.top);
+          far[3] = Math.min(far[3], top - zero.top);
         });
       }
-      depths.push(deep);
+      reaches.push(reach);
     }
     measured = parts.length;
     ruler.remove();
-    const talls = tiles.map((svg, i) => Math.min(height, Math.ceil(Math.max(...depths.map((deep) => deep[i])) + MARGIN)));
+  }
+
+  // A tile is as large as its parts need in any frame of the same scene, which the choices make, so that it keeps its size from step to
+  // step and leaves no gaps. It is less wide than it could be only where all frames of the scene are known.
+  function trim() {
+    measure();
+    const at = model.get("at"), chosen = controls.map((c, i) => c.kind === "choice" && i), of = (key) => key.split(",").filter((_, i) => chosen[i] !== false).join();
+    const name = `${of(keyOf(at))} ${shown.scene || ""} ${known.size} ${measured}`;
+    if (scene === name || !measured) return;
+    scene = name;
+    const far = tiles.map(() => [0, 0, height]);
+    let count = 0;
+    for (const [key, frame] of known) {
+      if (of(key) !== of(keyOf(at))) continue;
+      count++;
+      if (frame.scene !== shown.scene) continue;
+      for (const k of frame.picture) reaches[k]?.forEach((reach, i) => {
+        far[i] = [Math.max(far[i][0], reach[0]), Math.max(far[i][1], reach[1]), Math.min(far[i][2], reach[3])];
+      });
+    }
+    const all = controls.reduce((n, c) => n * (c.kind === "choice" ? 1 : c.kind === "actions" ? Infinity : c.stops.length), 1) === count;
+    lows = far.map(([, low]) => Math.min(height, Math.ceil(low + MARGIN)));
+    tops = far.map(([, low, top]) => (low ? Math.max(0, Math.floor(top - MARGIN)) : 0));
     tiles.forEach((svg, i) => {
-      const wide = edges[i + 1] - edges[i];
-      svg.setAttribute("viewBox", `${edges[i]} 0 ${wide} ${talls[i]}`);
-      svg.setAttribute("height", talls[i]);
-      // it grows until it is as tall as most of the window
-      svg.style.maxWidth = `min(${LARGEST * wide}px, max(${wide}px, ${(80 * wide) / Math.max(...talls)}vh))`;
+      const full = edges[i + 1] - edges[i], wide = all && far[i][0] ? Math.min(full, Math.ceil(far[i][0] + MARGIN - edges[i])) : full;
+      wides[i] = wide;
+      svg.setAttribute("width", wide);
+      // never smaller than it is drawn, so that its words stay readable; it grows until it is as tall as most of the window
+      svg.style.flex = `${wide} 0 ${wide}px`;
+      svg.style.minWidth = `${wide}px`;
+      svg.style.maxWidth = `min(${LARGEST * wide}px, max(${wide}px, ${(80 * wide) / Math.max(...lows)}vh))`;
     });
   }
 
-  // Below another tile, one that is empty now is left out.
+  // Beside each other tiles begin at the same height; below another one a tile begins with what it has, and one that is empty now is left out.
   function stack() {
     trim();
-    const stacked = place.clientWidth < width;
-    tiles.forEach((svg, i) => { svg.style.display = stacked && measured && !shown.picture.some((k) => depths[k]?.[i]) ? "none" : ""; });
+    const stacked = place.clientWidth < wides.reduce((sum, wide) => sum + wide, 0);
+    tiles.forEach((svg, i) => {
+      svg.style.display = stacked && measured && !shown.picture.some((k) => reaches[k]?.[i][1]) ? "none" : "";
+      if (!measured) return;
+      const top = stacked && i ? tops[i] : 0;
+      const box = `${edges[i]} ${top} ${wides[i]} ${lows[i] - top}`;
+      if (svg.getAttribute("viewBox") === box) return;
+      svg.setAttribute("viewBox", box);
+      svg.setAttribute("height", lows[i] - top);
+    });
   }
 
+  // The parts of a frame that a tile draws: those seen in it, those that glide, and those that nobody has measured.
+  const drawnIn = (i, list) => list.filter((k) => !reaches[k] || reaches[k][i][2] || !reaches[k].some((reach) => reach[2]) || model.get("parts")[k].includes("data-key"));
+
   // What another tile shows is not there for keys and screen readers in this one.
-  function leaveOut(svg) {
-    const { left, right } = svg.getBoundingClientRect();
-    for (const el of svg.querySelectorAll(".al-handle, .al-press, .al-tensor")) {
-      const box = el.getBoundingClientRect(), x = box.left + box.width / 2;
-      if (x >= left && x < right) continue;
+  function leaveOut() {
+    const away = tiles.flatMap((svg) => {
+      const { left, right } = svg.getBoundingClientRect();
+      return [...svg.querySelectorAll(".al-handle, .al-press, .al-tensor")].filter((el) => {
+        const box = el.getBoundingClientRect(), x = box.left + box.width / 2;
+        return x < left || x >= right;
+      });
+    });
+    for (const el of away) {
       [el, ...el.querySelectorAll("[tabindex]")].forEach((e) => e.removeAttribute("tabindex"));
       el.setAttribute("aria-hidden", "true");
     }
@@ -199,7 +242,7 @@ function panel(model, el) {
     if (!frame?.focus) return;
     const [x, y, w, tall] = frame.focus, svg = tiles.findLast((t, i) => edges[i] <= x) || tiles[0];
     const box = svg.getBoundingClientRect(), outer = place.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
-    const left = box.left - outer.left + (x - svg.viewBox.baseVal.x) * scale, top = box.top - outer.top + y * scale;
+    const left = box.left - outer.left + (x - svg.viewBox.baseVal.x) * scale, top = box.top - outer.top + (y - svg.viewBox.baseVal.y) * scale;
     const by = (low, high, size) => (low < 0 || high - low > size - EDGE ? low - EDGE / 2 : high > size ? high - size + EDGE / 2 : 0);
     place.scrollBy({ left: by(left, left + w * scale, place.clientWidth), top: by(top, top + tall * scale, place.clientHeight), behavior: calm() ? "auto" : "smooth" });
   }
@@ -218,12 +261,10 @@ function panel(model, el) {
       svg.setAttribute("role", handy ? "group" : "img");
       svg.setAttribute("aria-label", i ? `${frame.sentence} Continued.` : frame.sentence);
       if (i && !handy) svg.setAttribute("aria-hidden", "true"); else svg.removeAttribute("aria-hidden");
-      paint(svg, frame.picture, parts, moves);
-      touch.dress(svg);
-      if (handy && tiles.length > 1) leaveOut(svg);
-      if (moves) fly(svg, way > 0 ? frame.flights || [] : way < 0 && before.flights || [], way < 0);
-      else if (!scrub?.busy()) land(svg);
     });
+    paint(tiles, tiles.map((_, i) => drawnIn(i, frame.picture)), parts, moves);
+    tiles.forEach(touch.dress);
+    if (handy && tiles.length > 1) leaveOut();
     if (focused && !place.contains(document.activeElement)) {
       const again = [...place.querySelectorAll("[data-key][tabindex]")].find((el) => el.dataset.key === focused && el.tabIndex >= 0);
       (again || place).focus({ preventScroll: true });
@@ -232,6 +273,10 @@ function panel(model, el) {
     place.hidden = !frame.picture.length;
     stack();
     if (!touch.busy()) reveal(frame);
+    for (const svg of tiles) {
+      if (moves) fly(svg, way > 0 ? frame.flights || [] : way < 0 && before.flights || [], way < 0);
+      else if (!scrub?.busy()) land(svg);
+    }
     listing.hidden = !frame.code;
     listing.textContent = frame.code || "";
     if (machine) {

@@ -1,6 +1,7 @@
 // ---- Stepper --------------------------------------------------------------------------------------------------
 
 const FAINT = 0.15; // as in draw/cells.py
+const BESIDE = 850; // pixels of a graph that has room for the inspector at its side
 
 function stepper(model, el) {
   const trace = JSON.parse(model.get("trace"));
@@ -123,6 +124,7 @@ function stepper(model, el) {
     const had = graph?.el.contains(document.activeElement);
     drawn = svg;
     graph = new Graph(svg, choose, homes);
+    root.classList.toggle("al-broad", Number(graph.svg.getAttribute("width")) > BESIDE); // what is inspected then goes below
     graph.gather(steps);
     place.replaceChildren(graph.el);
     if (trail) {
@@ -145,8 +147,6 @@ function stepper(model, el) {
     const at = position(), from = graph.position;
     graph.moveTo(at);
     scrub.show(at);
-    if (at !== from && !scrub.busy()) graph.send(graph.seen && Math.abs(at - from) === 1 ? Math.max(at, from) : 0, at < from);
-    graph.seen = true;
     graph.select(shown());
     count.textContent = `Step ${at} of ${last}`;
     const said = at ? steps[at - 1].sentence : `Ready. ${titleOf(byId.get(trace.root))} fires first.`;
@@ -160,6 +160,8 @@ function stepper(model, el) {
     inspector.replaceChildren(...inspect(byId.get(shown()), at));
     table.update();
     reveal(calm.matches ? "auto" : "smooth"); // last: it asks where things are, which must be worked out anew after each change
+    if (at !== from && !scrub.busy()) graph.send(graph.seen && Math.abs(at - from) === 1 ? Math.max(at, from) : 0, at < from);
+    graph.seen = true;
     if (rows?.[at - 1]) scrollTo(rows[at - 1]);
   }
 
