@@ -1,6 +1,6 @@
 """Every row in every mode: forward mode against backward and against PyTorch, vmap against a loop, and both nested in reverse mode.
 
-With AUTOLAB_SHAPES=first, each sample has the first of its shapes only: enough for another NumPy, or without shortcuts.
+With AUTOLAB_SHAPES=first, each sample has the first of its shapes only: enough where the same runs without shortcuts.
 """
 
 import os
