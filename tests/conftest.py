@@ -31,10 +31,11 @@ MARKS = {"oracle": "torch", "browser": "browser", "firefox": "firefox", "numba":
 FIXTURES = {"torch": "oracle", "browser": "browser", "page": "browser", "firefox": "firefox"}
 # Folders whose tests do the same whatever else is installed: one that has passed need not pass again in the same Python.
 ROOMS = """
-amp autograd check compiler data datasets distributions docs draw engine fast func linalg nn notebooks optim questions rules
-serialization torch_api trace utils widgets
+amp autograd check cli compiler data datasets distributions docs draw engine fast func linalg nn notebooks optim questions rules
+serialization torch_api trace utils wasm widgets
 """
-ALIKE = tuple(f"{top}/{room}/" for top in ("tests", "autolab") for room in ROOMS.split())
+ALIKE_FILES = tuple(f"tests/packaging/test_{name}.py" for name in ("binder", "circles", "makefile", "repository", "stubs", "wheel"))
+ALIKE = tuple(f"{top}/{room}/" for top in ("tests", "autolab") for room in ROOMS.split()) + ALIKE_FILES
 collect_ignore = ["compat/program.py"]  # a program for PyTorch, which a test runs
 
 

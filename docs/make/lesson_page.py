@@ -21,7 +21,7 @@ def run(path: Path):
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         place = {"metadata": {"path": folder}}
-        client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources=place, record_timing=False, coalesce_streams=True)
+        client = NotebookClient(notebook, timeout=600, kernel_name="python3", resources=place, record_timing=False, coalesce_streams=True)
         return client.execute()
 
 

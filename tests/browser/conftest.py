@@ -101,6 +101,14 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+def pytest_collection_modifyitems(config, items):
+    """Notebook 7 has JupyterLab's widgets: of its explorables, one in four goes there and back in it too."""
+    again = [i for i in items if i.name.startswith("test_in_a_notebook_it_goes_") and i.callspec.params["jupyter"] == "notebook"]
+    left = set(again) - set(again[::4])
+    config.hook.pytest_deselected(items=[*left])
+    items[:] = [i for i in items if i not in left]
+
+
 # -- Jupyter ------------------------------------------------------------------------------------------
 
 

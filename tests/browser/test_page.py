@@ -144,8 +144,7 @@ def test_the_value_of_a_slider_is_spoken(open_page):
     expect(slider).to_have_attribute("aria-valuetext", "3")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 420])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 420)])
 @pytest.mark.parametrize("make", [square, network, neuron, network_of_blocks])
 def test_no_wcag_violation_and_no_sideways_scrolling(open_page, make, width, scheme, axe, screenshot):
     widget = make()

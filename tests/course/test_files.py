@@ -27,9 +27,9 @@ def taken(folder, **files):
     return companion_files(folder, FilePolicy(count=3, size=10))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def session(request):
-    """Opens sessions of one sandbox with files, and runs a cell in each."""
+    """Opens sessions of one sandbox with files, and runs a cell in each. A sandbox takes a second to start."""
     mode, privileged = request.param
     with Sandbox(mode, LIMITS) as sandbox:
         sandbox.privileged = sandbox.privileged and privileged

@@ -1,4 +1,5 @@
 import ast
+import os
 import subprocess
 import sys
 
@@ -146,6 +147,7 @@ def test_a_test_that_takes_the_fixture_may_import_parts_of_pytorch():
     assert not needs("import autolab as torch\ndef test(torch):\n from torch.testing import assert_close")
 
 
+@pytest.mark.skipif("AUTOLAB_PASSED" in os.environ, reason="CI's first run has neither, and has shown it")
 @pytest.mark.oracle  # where they are absent, every run shows it
 def test_all_tests_are_collected_without_pytorch_and_numba(root, monkeypatch):
     monkeypatch.delenv("AUTOLAB_REQUIRE", raising=False)

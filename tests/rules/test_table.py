@@ -117,10 +117,11 @@ def test_float32_in_float32_gradients_out(sample: Sample, case):
 def test_rules_agree_with_finite_differences_twice(sample: Sample, case):
     inputs = sample.tensors(autolab, sample.arrays(case, seed=3))
     call = lambda *xs: sample.here(autolab, *xs)
-    assert gradcheck(call, inputs)
+    few = sum(t.numel() for t in inputs) <= 40  # else directions are compared, not each entry with each
+    assert gradcheck(call, inputs, fast_mode=not few)
     if any(g is not None and g.requires_grad for g in grad(call(*inputs).sum(), [t for t in inputs if t.requires_grad],
                                                            create_graph=True, allow_unused=True)):  # fmt: skip
-        assert gradgradcheck(call, inputs)
+        assert gradgradcheck(call, inputs, fast_mode=not few)
 
 
 @pytest.mark.parametrize(("sample", "case"), [p for p in FIRST if np.prod([len(c) for c in p.values[1].split()]) > 1])
