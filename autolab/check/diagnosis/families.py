@@ -20,6 +20,7 @@ from .axes import other_axes
 from .early_sums import early_sums
 from .equivalent_formulas import equivalent_formulas
 from .expressions import Values
+from .factorisations import factor_formulas, mistaken_factors
 from .family import Family, Remembered
 from .jacobian import right_row
 from .misconceptions import misconceptions
@@ -72,8 +73,14 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
 def _of_right(first: Observation, x: str) -> tuple[Iterator[Family], Iterator[Family]]:
     """What rests on the right answer alone: about places and values, and the slips in the formula."""
     reference = first.reference
-    plain = chained(_about_places(reference), _about_misconceptions(reference, x), _about_values(reference, x), _about_settings(first))
-    slips_of_pen = chained(_about_formula(reference, x), _about_equivalent_formulas(reference, x))
+    plain = chained(
+        _about_places(reference),
+        _about_misconceptions(reference, x),
+        mistaken_factors(first, x),
+        _about_values(reference, x),
+        _about_settings(first),
+    )
+    slips_of_pen = chained(_about_formula(reference, x), _about_equivalent_formulas(first, x))
     return _marked(plain), _marked(slips_of_pen)
 
 
@@ -311,7 +318,9 @@ def _about_misconceptions(reference: Reference, x: str) -> Iterator[Family]:
         yield Family(wrong.family, wrong.text, lambda o, x, f=formula: _summed(o, x, f.evaluate(o)), complete=True)
 
 
-def _about_equivalent_formulas(reference: Reference, x: str) -> Iterator[Family]:
+def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
+    reference = first.reference
+
     def predict(o, x, formula, slip, letter):
         if (key := ("equal", x, formula)) not in o.about_right:
             value = formula.evaluate(o)
@@ -319,7 +328,8 @@ def _about_equivalent_formulas(reference: Reference, x: str) -> Iterator[Family]
         return _summed(o, x, _only(o.about_right[key], formula).evaluate(o, slip, letter))
 
     written = source_formula(reference, x)
-    for formula in (*equivalent_formulas(reference.name, x, reference.inputs), *([written] if written else [])):
+    known = equivalent_formulas(reference.name, x, reference.inputs) or (factor_formulas(first, x) if reference.function else [])
+    for formula in (*known, *([written] if written else [])):
         for mutant, slip, letter in formula.mutants():
             text = f"is {mutant.text}" + (f", in {value_in_words(letter)}" if letter else "")
             yield Family(mutant.family, text, lambda o, x, f=formula, s=slip, v=letter: predict(o, x, f, s, v))

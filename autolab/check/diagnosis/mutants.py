@@ -428,6 +428,7 @@ WORDS = {
     "_s": "sigmoid(x)", "_z": "the normalised x", "_h": "g * weight", "_p": "the probabilities", "_onehot": "the one-hot target",
     "_rstd": "1 / the standard deviation", "_mean": "the mean", "_n": "the number of entries", "_e": "exp(x)", "_cdf": "the normal cdf",
     "_pdf": "the normal density", "_mask": "the mask", "_k": "the number of ties", "_c": "the scale",
+    "_inv": "the inverse of R", "_m": "the triangle", "_both": "the triangle with its mirror image", "_q": "Q",
 }  # fmt: skip
 
 
