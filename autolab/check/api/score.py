@@ -83,7 +83,7 @@ class RowCandidate:
         if x not in self.reference.rules:
             return None
         right = self.reference.gradient(x, g, names)
-        if x != self.x:
+        if x != self.x or self.wrong is None:
             return right
         value = np.asarray(self.wrong.value(Values(self.reference.names_of_rule(x, g, names))))
         if value.dtype.kind not in "fiub":

@@ -106,6 +106,7 @@ class Expressions:
 
     def _parts(self, node: ast.AST, number: Callable[[ast.AST], int]) -> tuple[tuple, Any, Any]:
         """What tells an expression from others, and how it is worked out."""
+        parts: tuple[int, ...]
         match node:
             case ast.Constant(value=value):
                 return _constant(value)
@@ -120,7 +121,7 @@ class Expressions:
                 return (type(op), *parts), OPERATORS[type(op)], parts
             case ast.Call() if not any(isinstance(a, ast.Starred) for a in node.args) and all(k.arg for k in node.keywords):
                 parts = tuple(map(number, (node.func, *node.args, *(k.value for k in node.keywords))))
-                words = tuple(k.arg for k in node.keywords)
+                words = tuple(k.arg or "" for k in node.keywords)
                 return ("call", words, *parts), partial(_called, words) if words else _called_in_order, parts
             case ast.Attribute(value=value, attr=name):
                 part = number(value)

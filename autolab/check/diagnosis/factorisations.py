@@ -6,16 +6,18 @@ A factorisation has several results, and no chain of rows leads through it. But 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from ..run.observation import Observation, close
-from .equivalent_formulas import Entry, NamedFormula
+from .equivalent_formulas import NamedFormula
 from .family import Family
 
+Entry = tuple[str, Mapping[str, str]]  # a formula, and what its letters stand for
+
 # In each, x is the matrix, whatever the function calls it. What is kept of m is a triangle and its mirror image, with the
-# diagonal once: (Seeger et al. 2017, "Auto-differentiating linear algebra", section 4.3).
+# diagonal once (Seeger et al. 2017, "Auto-differentiating linear algebra").
 BOTH = "m + mT(np.tril(m, -1))"
 FACTORS: dict[str, Entry] = {
     "Q": ("(g + out @ both) @ mT(inv)", {"inv": "np.linalg.inv(mT(out) @ x)", "m": "np.tril(-mT(g) @ out)", "both": BOTH}),
@@ -29,7 +31,7 @@ LEFT = "multiplies by the inverse of R from the left: its transpose belongs on t
 
 def _with(name: str, changed: str = "", **letters: str) -> Entry:
     text, right = FACTORS[name]
-    return changed or text, {**dict(right), **letters}
+    return changed or text, {**right, **letters}
 
 
 MISTAKEN: dict[str, list[tuple[str, str, Entry]]] = {
@@ -72,7 +74,7 @@ def _which(matrix: np.ndarray, out: np.ndarray) -> tuple[str, ...]:
 def _named(entry: Entry, x: str) -> NamedFormula:
     """The entry with this name for the matrix."""
     text, letters = entry
-    return NamedFormula((_of(text, x), {letter: _of(what, x) for letter, what in dict(letters).items()}), (x,))
+    return NamedFormula((_of(text, x), {letter: _of(what, x) for letter, what in letters.items()}), (x,))
 
 
 def _of(text: str, x: str) -> str:
