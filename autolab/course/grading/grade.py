@@ -8,7 +8,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -202,7 +202,7 @@ class NotebookGrader:
 
     # --- cells
 
-    def _student(self, cell: NotebookNode, name: str, result: NotebookResult, wanted: list[str]) -> None:
+    def _student(self, cell: NotebookNode, name: str, result: NotebookResult, wanted: Sequence[str] = ()) -> None:
         """Run a cell; the tests after it will ask of which kind these names are."""
         source = cell.source
         cell.outputs, cell.execution_count = [], None
@@ -222,7 +222,7 @@ class NotebookGrader:
         result.suspicious += [f"{name} reaches for {what}" for what in reasons]
         cell.execution_count = 1
         try:
-            said = self.ask("run", source, name, wanted)
+            said = self.ask("run", source, name, list(wanted))
             kinds = said.get("kinds") if isinstance(said, dict) else None
             self.kinds |= {n: str(kinds[n]) for n in wanted if n in kinds} if isinstance(kinds, dict) else {}
             cell.outputs = self._fit_outputs(_outputs(said))
