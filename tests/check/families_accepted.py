@@ -16,6 +16,7 @@ from autolab.autograd import Function
 from autolab.check import SPECS, Reference, Spec
 from autolab.check.api.check import require
 from autolab.check.api.score import RowCandidate
+from autolab.check.diagnosis.expressions import Values, Wrong
 from autolab.check.run.cases import broadcast_for, cases
 from autolab.check.run.specs import load_rows, spec_for
 from autolab.engine.op import LINEAR
@@ -133,12 +134,12 @@ def clipped(spec: Spec, reference: Reference) -> Iterator[Made]:
             tree = clip.visit(ast.parse(reference.formulas.get(x, ""), mode="eval"))
         except SyntaxError:
             continue
-        code = compile(ast.fix_missing_locations(tree), "<clipped>", "eval")
-        if clip.found and _is_wrong_somewhere(spec, reference, x, code):
-            yield Made(spec.name, f"{x} clipped", RowCandidate(reference, x, code), spec)
+        wrong = Wrong.of(tree)
+        if clip.found and _is_wrong_somewhere(spec, reference, x, wrong):
+            yield Made(spec.name, f"{x} clipped", RowCandidate(reference, x, wrong), spec)
 
 
-def _is_wrong_somewhere(spec: Spec, reference: Reference, x: str, code: Any) -> bool:
+def _is_wrong_somewhere(spec: Spec, reference: Reference, x: str, wrong: Wrong) -> bool:
     """Does it matter, for numbers between 1e-11 and 1e-6 that the domain allows, or as close to an edge of it?"""
     from autolab.check.run.cases import edges
 
@@ -152,7 +153,8 @@ def _is_wrong_somewhere(spec: Spec, reference: Reference, x: str, code: Any) -> 
                 values = edge + size * rng.uniform(1, 2, np.shape(base.inputs[reference.inputs.index(y)])) * (-1 if edge == high else 1)
                 given = tuple(values if z == y else a for z, a in zip(reference.inputs, base.inputs, strict=True))
                 names = reference.environment(given, base.settings)
-                want, got = reference.gradient(x, base.upstream[0], names), reference.evaluate(x, code, base.upstream[0], names)
+                want = reference.gradient(x, base.upstream[0], names)
+                got = wrong.value(Values(reference.names_of_rule(x, base.upstream[0], names)))
                 if np.isfinite(want).all() and np.shape(got) == want.shape and not np.allclose(got, want, rtol=1e-2, atol=1e-2):
                     return True
     return False

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from autolab.check import Kink, Reference, Spec, prove
+from autolab.check.diagnosis.expressions import Values
 from autolab.check.diagnosis.mutants import mutants
 from autolab.check.run.differences import gradient, slope
 from autolab.check.run.specs import load_rows, spec_for
@@ -55,10 +56,10 @@ def test_no_reference_with_a_slip_of_the_pen_passes(name):
     needs = (*right.inputs, "out", *(f"{x}_shape" for x in right.inputs), *right.settings)
     passed = []
     for x in right.differentiable():
-        for mutant, code in mutants(right.formulas[x], (*right.inputs, "out", "g"), spelled=True):
+        for mutant, wrong in mutants(right.formulas[x], (*right.inputs, "out", "g"), spelled=True):
 
-            def rule(g, *values, x=x, code=code):
-                return right.evaluate(x, code, g, dict(zip(needs, values, strict=True)))
+            def rule(g, *values, x=x, wrong=wrong):
+                return wrong.value(Values(right.names_of_rule(x, g, dict(zip(needs, values, strict=True)))))
 
             if not prove(spec, replace(right, rules={**right.rules, x: (rule, needs)})):
                 passed.append(mutant.formula)

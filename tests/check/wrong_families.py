@@ -310,3 +310,31 @@ def prod_upside_down(g, x, out, axis):
 @wrong("prod", "operation|term")
 def prod_takes_away(g, x, out, axis):
     return np.expand_dims(g, axis) * (np.expand_dims(out, axis) - x)
+
+
+# ---------- an index of another array
+@wrong("amax", "axis|places|one of many")
+def amax_index_of_all_along_the_axis(g, x, axis):
+    out = np.zeros_like(x)
+    np.put_along_axis(out, np.full_like(np.expand_dims(g, axis), x.argmax() % x.shape[axis], int), np.expand_dims(g, axis), axis)
+    return out
+
+
+@wrong("amax", "places|flattened")
+def amax_index_along_the_axis_of_all(g, x, axis):
+    out = np.zeros_like(x)
+    np.put(out, x.argmax(axis), g)
+    return out
+
+
+# ---------- sums of g alone
+@wrong("softmax", "upstream collapsed")
+def softmax_sum_of_g_times_mean(g, out, axis):
+    return out * (g - g.sum(axis, keepdims=True) * out.mean(axis, keepdims=True))
+
+
+@wrong("rms_norm", "upstream collapsed")
+def rms_norm_mean_of_g_times_sum(g, x, weight):
+    r = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+    z, h = x * r, g * weight
+    return r * (h - z * h.mean(-1, keepdims=True) * z.sum(-1, keepdims=True)), (g * z).sum(0)

@@ -481,3 +481,53 @@ def gl3(g, x):
     _a, b = x[:, :2], x[:, 2:]
     s = 1 / (1 + np.exp(-b))
     return np.concatenate([g * s, g * s * (1 - s)], 1)
+
+
+tall = R.normal(size=(5, 3))
+q_of = lambda a: autolab.linalg.qr(a)[0]
+r_of = lambda a: autolab.linalg.qr(a)[1]
+
+
+def with_image(m):
+    return m + np.tril(m, -1).T
+
+
+@wrong_function(q_of, [tall], "term")
+def q_while_r_stays(g, a):
+    return g @ np.linalg.inv(np.linalg.qr(a)[1]).T
+
+
+@wrong_function(q_of, [tall], "term|triangle")
+def q_triangle_alone(g, a):
+    q, r = np.linalg.qr(a)
+    return (g - q @ np.tril(g.T @ q)) @ np.linalg.inv(r).T
+
+
+@wrong_function(q_of, [tall], "transposed")
+def q_by_r_inverse(g, a):
+    q, r = np.linalg.qr(a)
+    return (g - q @ with_image(np.tril(g.T @ q))) @ np.linalg.inv(r)
+
+
+@wrong_function(q_of, [tall], "mask|function|triangle")
+def q_other_triangle(g, a):
+    q, r = np.linalg.qr(a)
+    return (g - q @ with_image(np.triu(g.T @ q))) @ np.linalg.inv(r).T
+
+
+@wrong_function(r_of, [tall], "term")
+def r_while_q_stays(g, a):
+    return np.linalg.qr(a)[0] @ np.triu(g)
+
+
+@wrong_function(r_of, [tall], "mask|triangle")
+def r_diagonal_twice(g, a):
+    q, r = np.linalg.qr(a)
+    m = np.tril(r @ g.T)
+    return q @ (m + m.T) @ np.linalg.inv(r).T
+
+
+@wrong_function(r_of, [tall], "transposed")
+def r_g_not_transposed(g, a):
+    q, r = np.linalg.qr(a)
+    return q @ with_image(np.tril(r @ g)) @ np.linalg.inv(r).T

@@ -83,12 +83,16 @@ def play(course: Course, seed: int, number: int, honest: dict[str, dict]) -> lis
 
 
 def alone(course: Course) -> dict[str, dict]:
-    """What the honest get without the others."""
+    """What the honest get without the others; on a busy machine a first sandbox may have no time for them, so they are graded again."""
     for name, answer in HONEST.items():
         (course.root / "submitted" / name / "ps").mkdir(parents=True)
         (course.root / "submitted" / name / "ps" / "n.ipynb").write_text(submitted(answer))
-    grade_course(course, "ps", seed=1, limits=LIMITS)
-    return scores(course)
+    for _ in range(3):
+        grade_course(course, "ps", seed=1, regrade=True, limits=LIMITS)
+        found = scores(course)
+        if all(found[name]["scores"] == FULL for name, answer in HONEST.items() if answer is None):
+            return found
+    raise SystemExit(f"this machine is too busy: right answers got {found} within {LIMITS}")
 
 
 def main() -> int:

@@ -1,15 +1,18 @@
 """What crosses between sandbox and judge, and what the judge remembers; the sandbox is in this process here."""
 
 import json
+import socket
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from nbformat import v4
 
 import autolab
 from autolab.course.grading import handlers, judge, protocol
+from autolab.course.grading.grade import NotebookGrader
 from autolab.course.grading.handlers import Handlers
-from autolab.course.grading.sandbox import Limits, RemoteError, Reply, Sandbox, works
+from autolab.course.grading.sandbox import Limits, RemoteError, Reply, Sandbox, Session, works
 
 SQUARE = "def backward(g, x):\n    return {}\n"
 
@@ -120,6 +123,48 @@ def test_a_loop_ends_after_its_seconds_of_computing(mode):
             session.ask("run", "while True:\n    try:\n        1 / 0\n    except BaseException:\n        pass", "loops")
         session.close()
         assert caught.value.late
+
+
+def exchanged(*parts):
+    """What is read of these bytes, sent one after the other."""
+    near, far = socket.socketpair()
+    with near, far:
+        for part in parts:
+            far.sendall(part)
+        far.shutdown(socket.SHUT_WR)
+        return protocol.receive(near, 5.0)
+
+
+def test_a_message_arrives_however_it_is_cut():
+    sent = {"a": np.arange(5000.0), "b": "text"}
+    message = protocol.encode(sent)
+    for cut in (0, 3, 8, 20, len(message) - 1):
+        assert np.array_equal(exchanged(message[:cut], message[cut:])["a"], sent["a"])
+    with pytest.raises(protocol.Broken, match="ended"):
+        exchanged(message[:-1])
+
+
+def test_two_answers_to_one_question_are_none():
+    with pytest.raises(protocol.Broken, match="too much"):
+        exchanged(protocol.encode(1), protocol.encode(2))
+    with pytest.raises(protocol.Broken, match="too much"):
+        exchanged(protocol.PREFIX.pack(protocol.HEADER + 1, 0))
+
+
+CELLS = ["import numpy as np", "def f(x):\n    return 2 * x\nclass K:\n    pass"]
+TESTS = ["assert f(1) == 2", "2.0 if K and f(2) == 4 else 0.0"]
+
+
+def test_of_which_kind_the_names_are_is_said_with_the_cell_that_makes_them(monkeypatch):
+    asked, ask = [], Session.ask
+    monkeypatch.setattr(Session, "ask", lambda self, what, *arguments: asked.append(what) or ask(self, what, *arguments))
+    cells = [v4.new_code_cell(source) for source in CELLS]
+    facts = {"grade": True, "solution": False, "locked": True, "points": 2.0}
+    cells += [v4.new_code_cell(s, metadata={"nbgrader": {**facts, "grade_id": f"t{k}"}}) for k, s in enumerate(TESTS)]
+    with Sandbox("limits") as sandbox:
+        graded = NotebookGrader(sandbox, 1).grade(v4.new_notebook(cells=cells)).notebook
+    assert asked == ["run", "run", "call", "call"]
+    assert graded.cells[-1].outputs[0].data["text/plain"] == "2.0" and not graded.cells[-2].outputs
 
 
 def test_what_a_student_reads_of_an_error_is_their_own_lines():

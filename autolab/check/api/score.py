@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..diagnosis.expressions import Values, Wrong
 from ..diagnosis.mutants import Mutant, mutants
 from ..run.candidate import Answer, Arrays, Fault, Settings
 from ..run.observation import close
@@ -43,8 +44,8 @@ def mutation_score(exercise: str | Spec, named: bool = True) -> Score:
     caught = known = same = 0
     missed = []
     for x in reference.differentiable():
-        for mutant, code in mutants(reference.formulas.get(x, ""), (*reference.inputs, "out", "g"), spelled=True):
-            candidate = RowCandidate(reference, x, code)
+        for mutant, wrong in mutants(reference.formulas.get(x, ""), (*reference.inputs, "out", "g"), spelled=True):
+            candidate = RowCandidate(reference, x, wrong)
             report = judge(spec, reference, candidate, seed=1, naming=named)
             if report.passed and candidate.is_right:
                 same += 1
@@ -61,8 +62,8 @@ class RowCandidate:
 
     judges_forward = True
 
-    def __init__(self, reference: Reference, x: str | None = None, code: Any = None):
-        self.reference, self.x, self.code = reference, x, code
+    def __init__(self, reference: Reference, x: str | None = None, wrong: Wrong | None = None):
+        self.reference, self.x, self.wrong = reference, x, wrong
         self.is_right = True  # until a gradient differs from the right one
 
     def call(self, inputs: Arrays, settings: Settings, upstream: Arrays, between: Arrays | None = None) -> Answer:
@@ -82,9 +83,9 @@ class RowCandidate:
         if x not in self.reference.rules:
             return None
         right = self.reference.gradient(x, g, names)
-        if x != self.x:
+        if x != self.x or self.wrong is None:
             return right
-        value = self.reference.evaluate(x, self.code, g, names)
+        value = np.asarray(self.wrong.value(Values(self.reference.names_of_rule(x, g, names))))
         if value.dtype.kind not in "fiub":
             raise TypeError(f"the formula gives no numbers but {value.dtype}")
         if self.reference.elementwise:

@@ -16,16 +16,26 @@ from .diagnosis import Mistake
 from .family import Family
 from .replay import Call
 from .scaling import axes_in_words
-from .shapes import axis_name, lifted
+from .shapes import axis_name, count, lifted
 from .ways import Steps, Way, calls_of, calls_with_g, is_affordable, ways
 
 PARTNERS = ": each entry of g has its own partner, and is multiplied by that before anything is added up"
 # What is made of g and of its partners v, where the sum of g * v belongs.
 ORDERS: dict[str, Callable[[Call, np.ndarray, np.ndarray], Any]] = {
     "adds up g and its partners by themselves, and multiplies the sums": lambda call, g, v: call.run(call.axis, g) * call.run(call.axis, v),
+    "adds up g, and multiplies that by the mean of its partners": lambda call, g, v: _sum(call, g) * _mean(call, v),
+    "averages g, and multiplies that by the sum of its partners": lambda call, g, v: _mean(call, g) * _sum(call, v),
     "multiplies by g after the sum, which is then one of the partners alone": lambda call, g, v: g * call.run(call.axis, v),
     "adds up g before it is multiplied": lambda call, g, v: call.run(call.axis, g) * v,
 }
+
+
+def _sum(call: Call, a: np.ndarray) -> Any:
+    return call.run(call.axis, a) * (count(a.shape, call.axis) if call.name == "mean" else 1)
+
+
+def _mean(call: Call, a: np.ndarray) -> Any:
+    return call.run(call.axis, a) / (1 if call.name == "mean" else count(a.shape, call.axis))
 
 
 def early_sums(first: Observation, x: str) -> Iterator[Family]:

@@ -19,6 +19,7 @@ import numpy as np
 from autolab.rules.special import erf
 
 from ..run.exercises import mT, normal_cdf, sigmoid, softmax
+from .expressions import Values, Wrong
 from .mutants import Mutant, mutants
 from .shapes import count, lifted
 
@@ -126,6 +127,14 @@ def _compiled(text: str) -> CodeType:
     return compile(text, "<formula>", "eval")
 
 
+def _asked(code: CodeType) -> Iterator[str]:
+    """The names that a formula asks for, in its comprehensions too."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _asked(part)
+
+
 @cache
 def _private(text: str, letters: tuple[str, ...]) -> str:
     """A formula with an underscore before its letters: an input or a setting of an exercise may be called z, p or n as well.
@@ -150,18 +159,26 @@ class NamedFormula:
         self.letters = {f"_{letter}": _private(of, tuple(letters)) for letter, of in letters.items()}
         self.names = (*inputs, "out", "g", *self.letters)
         self.known = KNOWN
-        self.values: dict[int, tuple[Any, dict[str, Any]]] = {}  # with what they belong to, so that its id stays taken
+        self.values: dict[int, tuple[Any, Values]] = {}  # with what they belong to, so that its id stays taken
 
-    def evaluate(self, o: Any, code: CodeType | None = None, letter: str = "") -> np.ndarray:
+    def evaluate(self, o: Any, wrong: Wrong | None = None, letter: str = "") -> np.ndarray:
         """What the formula, or a slip in it or in what one of its letters stands for, gives for an observation."""
-        values = self.values.get(id(o), (o, None))[1]
-        if values is None or letter:
-            values = {**self.known, **o.names, "g": o.g}
+        if id(o) not in self.values:
+            names = {**self.known, **o.names, "g": o.g}
             for name, text in self.letters.items():
-                values[name] = eval(code if code and name == letter else _compiled(text), values)
-            if not letter:
-                self.values[id(o)] = o, values
-        return np.asarray(eval(_compiled(self.text) if letter or code is None else code, values))
+                names[name] = eval(_compiled(text), names)
+            self.values[id(o)] = o, Values(names)
+        values = self.values[id(o)][1]
+        if wrong is None:
+            return np.asarray(eval(_compiled(self.text), {**values.names}))
+        if not letter:
+            return np.asarray(wrong.value(values))
+        names, others = {**values.names, letter: wrong.value(values)}, {letter}
+        for name in list(self.letters)[list(self.letters).index(letter) + 1 :]:
+            if not others.isdisjoint(_asked(_compiled(self.letters[name]))):
+                names[name] = eval(_compiled(self.letters[name]), names)
+                others.add(name)
+        return np.asarray(eval(_compiled(self.text), names))
 
     def worked_out(self, values: Mapping[str, Any]) -> Any:
         """The formula on these values, whatever arrays they are."""
@@ -170,14 +187,14 @@ class NamedFormula:
             known[name] = eval(_compiled(text), known)
         return eval(_compiled(self.text), known)
 
-    def mutants(self) -> Iterator[tuple[Mutant, CodeType, str]]:
-        """Each slip of the pen, with its compiled code and the letter it is in; first those in the formula itself."""
-        for mutant, code in mutants(self.text, self.names):
-            yield mutant, code, ""
+    def mutants(self) -> Iterator[tuple[Mutant, Wrong, str]]:
+        """Each slip of the pen, with what it makes of the formula and the letter it is in; first those in the formula itself."""
+        for mutant, wrong in mutants(self.text, self.names):
+            yield mutant, wrong, ""
         for letter, text in self.letters.items():
             if letter not in PLAIN:
-                for mutant, code in mutants(text, self.names[: self.names.index(letter)]):
-                    yield mutant, code, letter
+                for mutant, wrong in mutants(text, self.names[: self.names.index(letter)]):
+                    yield mutant, wrong, letter
 
 
 def equivalent_formulas(operation: str, x: str, inputs: tuple[str, ...]) -> list[NamedFormula]:

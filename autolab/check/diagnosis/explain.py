@@ -173,7 +173,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)
-    if (found := patterns.find_in_jacobian(wrong, x)) and not (moved and found.family == "mask"):
+    if (found := patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)) and not (moved and found.family == "mask"):
         return replace(found, sure=found.sure and everywhere)
     return (
         moved or other_operation(wrong, x) or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)

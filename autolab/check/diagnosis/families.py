@@ -8,7 +8,6 @@ prediction that raises is none: the mistake cannot be made there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import chain as chained
 from itertools import combinations
 from typing import Any
@@ -20,6 +19,8 @@ from ..run.reference import Reference, sum_to
 from .axes import other_axes
 from .early_sums import early_sums
 from .equivalent_formulas import equivalent_formulas
+from .expressions import Values
+from .factorisations import factor_formulas, mistaken_factors
 from .family import Family, Remembered
 from .jacobian import right_row
 from .misconceptions import misconceptions
@@ -72,9 +73,21 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
 def _of_right(first: Observation, x: str) -> tuple[Iterator[Family], Iterator[Family]]:
     """What rests on the right answer alone: about places and values, and the slips in the formula."""
     reference = first.reference
-    plain = chained(_about_places(reference), _about_misconceptions(reference, x), _about_values(reference, x), _about_settings(first))
-    slips_of_pen = chained(_about_formula(reference, x), _about_equivalent_formulas(reference, x))
-    return tuple((replace(family, of_right=True) for family in part) for part in (plain, slips_of_pen))  # type: ignore[return-value]
+    plain = chained(
+        _about_places(reference),
+        _about_misconceptions(reference, x),
+        mistaken_factors(first, x),
+        _about_values(reference, x),
+        _about_settings(first),
+    )
+    slips_of_pen = chained(_about_formula(reference, x), _about_equivalent_formulas(first, x))
+    return _marked(plain), _marked(slips_of_pen)
+
+
+def _marked(every: Iterator[Family]) -> Iterator[Family]:
+    for family in every:
+        family.of_right = True
+        yield family
 
 
 VAGUE = {"step"}
@@ -94,6 +107,13 @@ def _rule(o: Observation, x: str, /, g: Any = None, **names: Any) -> np.ndarray:
     """The right rule with other values in it, summed as it should be."""
     value = o.reference.raw(x, o.g if g is None else g, {**o.names, **names})
     return sum_to(value, o.shape(x)) if o.reference.elementwise else value
+
+
+def _raw(o: Observation, x: str) -> np.ndarray:
+    """The right gradient before any axis is summed."""
+    if (key := ("raw", x, *(o.shape(y) for y in o.reference.inputs))) not in o.about_right:
+        o.about_right[key] = o.reference.raw(x, o.g, o.names)
+    return o.about_right[key]
 
 
 def _summed(o: Observation, x: str, value: np.ndarray) -> np.ndarray:
@@ -221,7 +241,7 @@ def _diagonal_only(o: Observation, x: str) -> np.ndarray:
 def _about_result(reference: Reference) -> Iterator[Family]:
     if reference.elementwise:
         yield Family("division", "is g divided by the derivative: they belong multiplied",
-                     lambda o, x: _summed(o, x, o.g * o.g / o.reference.raw(x, o.g, o.names)))  # fmt: skip
+                     lambda o, x: _summed(o, x, o.g * o.g / _raw(o, x)))  # fmt: skip
     yield Family("forward", "is the result of forward, not a gradient", lambda o, x: o.out)
     if not reference.elementwise and len(reference.inputs) > 1 == len(reference.rules):  # the others are indices, masks or targets
         text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
@@ -242,7 +262,7 @@ def _about_factors(reference: Reference, powers: tuple[int, ...]) -> Iterator[Fa
             for sign in (1, -1):
                 text = f"is {'minus ' * (sign < 0)}the right one {POWERS[power].format(value_in_words(name))}"
                 yield Family("factor", text, lambda o, x, n=name, p=power, s=sign: sum_to(
-                    s * o.reference.raw(x, o.g, o.names) * o.names[n] ** p, o.shape(x)))  # fmt: skip
+                    s * _raw(o, x) * o.names[n] ** p, o.shape(x)))  # fmt: skip
 
 
 def _about_settings(first: Observation) -> Iterator[Family]:
@@ -282,13 +302,15 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
 
 
 def _about_formula(reference: Reference, x: str) -> Iterator[Family]:
-    def predict(o, x, code):
-        value = o.reference.evaluate(x, code, o.g, o.names)
+    def predict(o, x, wrong):
+        if (key := ("rule", x, *(o.shape(y) for y in o.reference.inputs))) not in o.about_right:
+            o.about_right[key] = Values(o.reference.names_of_rule(x, o.g, o.names))
+        value = np.asarray(wrong.value(o.about_right[key]))
         return sum_to(value, o.shape(x)) if o.reference.elementwise else value
 
     if formula := reference.formulas.get(x):
-        for mutant, code in mutants(formula, (*reference.inputs, "out", "g")):
-            yield Family(mutant.family, f"is {mutant.text}", lambda o, x, code=code: predict(o, x, code))
+        for mutant, wrong in mutants(formula, (*reference.inputs, "out", "g")):
+            yield Family(mutant.family, f"is {mutant.text}", lambda o, x, wrong=wrong: predict(o, x, wrong))
 
 
 def _about_misconceptions(reference: Reference, x: str) -> Iterator[Family]:
@@ -296,18 +318,21 @@ def _about_misconceptions(reference: Reference, x: str) -> Iterator[Family]:
         yield Family(wrong.family, wrong.text, lambda o, x, f=formula: _summed(o, x, f.evaluate(o)), complete=True)
 
 
-def _about_equivalent_formulas(reference: Reference, x: str) -> Iterator[Family]:
-    def predict(o, x, formula, code, letter):
+def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
+    reference = first.reference
+
+    def predict(o, x, formula, slip, letter):
         if (key := ("equal", x, formula)) not in o.about_right:
             value = formula.evaluate(o)
             o.about_right[key] = o.reference.elementwise or close(np.broadcast_to(value, o.want[x].shape), o.want[x])
-        return _summed(o, x, _only(o.about_right[key], formula).evaluate(o, code, letter))
+        return _summed(o, x, _only(o.about_right[key], formula).evaluate(o, slip, letter))
 
     written = source_formula(reference, x)
-    for formula in (*equivalent_formulas(reference.name, x, reference.inputs), *([written] if written else [])):
-        for mutant, code, letter in formula.mutants():
+    known = equivalent_formulas(reference.name, x, reference.inputs) or (factor_formulas(first, x) if reference.function else [])
+    for formula in (*known, *([written] if written else [])):
+        for mutant, slip, letter in formula.mutants():
             text = f"is {mutant.text}" + (f", in {value_in_words(letter)}" if letter else "")
-            yield Family(mutant.family, text, lambda o, x, f=formula, c=code, v=letter: predict(o, x, f, c, v))
+            yield Family(mutant.family, text, lambda o, x, f=formula, s=slip, v=letter: predict(o, x, f, s, v))
 
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, slots=True)
 class Family:
-    """A kind of mistake: its name, a sentence about the gradient of `{x}`, and the array it predicts."""
+    """A kind of mistake: its name, a sentence about the gradient of `{x}`, and the array it predicts. Hundreds are made for a check."""
 
     name: str
     text: str

@@ -125,10 +125,16 @@ def _times(wrong: Sequence[Observation], x: str) -> Mistake | None:
         for i in np.flatnonzero(_level(target - power * logs, starts)):
             if _one_sign(sign * (signs[i] if power % 2 == 1 else 1)):
                 return Mistake("factor", f"is the right one {said.format(_bracket(words[i]))}{_number(target - power * logs[i])}")
-    few = slice(starts[-1], starts[-1] + FEWEST // 2)  # most pairs fail on the first numbers
+    # What is one number throughout differs by 0 from place to place; most pairs fail at the first step, on which all are compared.
+    longest = int(np.argmax([r.size for r in ratio]))
+    few = slice(starts[longest], starts[longest] + min(ratio[longest].size, FEWEST // 2))
+    steps, wanted = np.diff(logs[:, few]), np.diff(target[few])
+    if not wanted.size:  # numbers alone: all pairs are near
+        steps, wanted = np.zeros((len(logs), 1)), np.zeros(1)
     for (p, q), said in PAIRS.items():
-        rest = target[few] - p * logs[:, None, few] - q * logs[None, :, few]
-        for i, j in np.argwhere(np.abs(rest - rest[..., :1]).max(axis=-1) < 1e-8):
+        near = np.argwhere(np.abs((wanted[0] - p * steps[:, None, 0]) - q * steps[None, :, 0]) < 1e-8)
+        off = np.abs(wanted - p * steps[near[:, 0]] - q * steps[near[:, 1]]).max(axis=-1)
+        for i, j in near[off < 1e-8]:
             both = sign * (signs[i] if p % 2 == 1 else 1) * (signs[j] if q % 2 == 1 else 1)
             if i != j and (p != q or i < j) and _one_sign(both) and _level(target - p * logs[i] - q * logs[j], starts):
                 family = "factor" if p == q else "function"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from types import CodeType
 from typing import NamedTuple
+
+from .expressions import Expressions, Wrong
 
 CONFUSED = {
     "sin": "cos", "cos": "sin", "exp": "log", "log": "exp", "sinh": "cosh", "cosh": "sinh", "tanh": "cosh",
@@ -39,13 +40,13 @@ class Mutant(NamedTuple):
 
 
 class Mutants:
-    """All mutants of a formula with their compiled code, made as they are asked for and kept."""
+    """All mutants of a formula and what is wrong in each, made as they are asked for and kept."""
 
     def __init__(self, formula: str, names: tuple[str, ...], spelled: bool):
-        self._made: list[tuple[Mutant, CodeType]] = []
+        self._made: list[tuple[Mutant, Wrong]] = []
         self._more = _made(formula, names, ast.unparse if spelled else lambda tree: "")
 
-    def __iter__(self) -> Iterator[tuple[Mutant, CodeType]]:
+    def __iter__(self) -> Iterator[tuple[Mutant, Wrong]]:
         place = 0
         while True:
             if place == len(self._made):
@@ -59,28 +60,35 @@ class Mutants:
 
 @cache
 def mutants(formula: str, names: tuple[str, ...], spelled: bool = False) -> Mutants:
-    """All mutants of a formula with their compiled code; `names` are the values that may stand in for one another.
+    """All mutants of a formula, each with what it comes to; `names` are the values that may be taken for one another.
 
-    `spelled`: with the text of each wrong formula, which takes as long to write as to compile.
+    `spelled`: with the text of each wrong formula, which takes longer to write than the formula to run.
     """
     return Mutants(formula, names, spelled)
 
 
-def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str]) -> Iterator[tuple[Mutant, CodeType]]:
+def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str]) -> Iterator[tuple[Mutant, Wrong]]:
     try:
         tree = ast.parse(formula, mode="eval")
     except SyntaxError:
         return
-    seen = {_key(compile(tree, "<formula>", "eval"))}
-    for family, text, changed in _changes(tree, formula, names):
-        code = compile(changed, "<mutant>", "eval")
-        if _key(code) not in seen:
-            seen.add(_key(code))
-            yield Mutant(family, text, spell(changed)), code
+    expressions = Expressions(tree)
+    seen = {expressions.root}
+    for family, text, changed, touched in _changes(tree, formula, names):
+        number = expressions.changed(changed, touched)
+        if number not in seen:
+            seen.add(number)
+            yield Mutant(family, text, spell(changed)), Wrong(expressions, number)
 
 
-def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression]]:
-    """The tree with one thing wrong: changed, handed on and changed back, since a copy would cost ten times as much."""
+Change = tuple[str, str, ast.Expression, Sequence[ast.AST]]
+
+
+def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterator[Change]:
+    """The tree with one thing wrong, and the nodes that are others now: changed, handed on and changed back.
+
+    A copy would cost ten times as much.
+    """
     sized, reductions = _asked_for_shape(tree), _reductions(tree)
     for parent, field, place, node in list(_spots(tree)):
         for family, text, new in _edits(node, names):
@@ -96,16 +104,16 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                 family, text = "axis", "what belongs to another axis"
             elif family == "number" and isinstance(parent, ast.Call) and _called(parent) in EXCHANGES:
                 family, text = "permutation", "moved back along other axes than those that forward exchanged"
-            _put(parent, field, place, located(new))
-            yield family, text, tree
+            _put(parent, field, place, new)
+            yield family, text, tree, (parent,)
             _put(parent, field, place, node)
     if (bare := _untransposed(formula)) is not None:
-        yield "transposed", "the right one without its transposes", bare
-    for old, other, changed in _everywhere(tree, names):
-        yield "variable", f"the right one with {value_in_words(other)} where {belongs(old)}", changed
-    for axis, changed in _other_axes(tree):
+        yield "transposed", "the right one without its transposes", bare, ()
+    for old, other, changed, nodes in _everywhere(tree, names):
+        yield "variable", f"the right one with {value_in_words(other)} where {belongs(old)}", changed, nodes
+    for axis, changed, calls in _other_axes(tree):
         where = f"along axis {axis}" if axis is not None else "over everything"
-        yield "axis", f"what belongs to another axis: its sums go {where}", changed
+        yield "axis", f"what belongs to another axis: its sums go {where}", changed, calls
 
 
 SHAPES = {"shape", "size", "ndim", "dtype", "len", "range", "ones_like", "zeros_like", "full_like", "empty_like"}
@@ -135,7 +143,7 @@ def _untransposed(formula: str) -> ast.Expression | None:
     return tree if found > 1 else None
 
 
-def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression]]:
+def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression, Sequence[ast.AST]]]:
     """The formula with another value in the place of one that it uses more than once."""
     found: dict[str, list[ast.Name]] = {}
     sized = _asked_for_shape(tree)
@@ -147,12 +155,12 @@ def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[st
             if new != old and new not in SPREAD and new != "g" and not _is_part(old, new):
                 for node in nodes:
                     node.id = new
-                yield old, new, tree
+                yield old, new, tree, nodes
                 for node in nodes:
                     node.id = old
 
 
-def _other_axes(tree: ast.Expression) -> Iterator[tuple[int | None, ast.Expression]]:
+def _other_axes(tree: ast.Expression) -> Iterator[tuple[int | None, ast.Expression, Sequence[ast.AST]]]:
     """The formula with every reduction along another axis."""
     calls = _reductions(tree)
     if len(calls) < 2:
@@ -161,7 +169,7 @@ def _other_axes(tree: ast.Expression) -> Iterator[tuple[int | None, ast.Expressi
     for axis in (0, -1, 1, None):
         for call in calls:
             call.args[0] = ast.copy_location(ast.Constant(axis), call.func)
-        yield axis, tree
+        yield axis, tree, calls
     for call, right in zip(calls, axes, strict=True):
         call.args[0] = right
 
@@ -180,10 +188,6 @@ def _is_axis(parent: ast.AST, field: str, reductions: list[ast.Call]) -> bool:
     if isinstance(parent, ast.UnaryOp):
         return any(parent in call.args for call in reductions)
     return (parent in reductions and field == "args") or (isinstance(parent, ast.keyword) and parent.arg in ("axis", "dim"))
-
-
-def _key(code: CodeType) -> tuple:
-    return code.co_code, tuple(map(repr, code.co_consts)), code.co_names
 
 
 def tree_nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -209,16 +213,6 @@ FIELDS: dict[type, tuple[str, ...]] = {
     ast.Name: (), ast.Constant: (), ast.Attribute: ("value",), ast.BinOp: ("left", "right"), ast.UnaryOp: ("operand",),
     ast.Compare: ("left", "comparators"), ast.BoolOp: ("values",), ast.Subscript: ("value", "slice"), ast.Tuple: ("elts",),
 }  # fmt: skip
-
-
-def located(node: ast.AST) -> ast.AST:
-    """The node, with a place for what is new in it, which compilation asks for; what was parsed has one."""
-    if "lineno" in node._attributes and not hasattr(node, "lineno"):
-        node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]
-        node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
-        for part in parts(node):
-            located(part)
-    return node
 
 
 def _spots(tree: ast.Expression) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
@@ -434,6 +428,7 @@ WORDS = {
     "_s": "sigmoid(x)", "_z": "the normalised x", "_h": "g * weight", "_p": "the probabilities", "_onehot": "the one-hot target",
     "_rstd": "1 / the standard deviation", "_mean": "the mean", "_n": "the number of entries", "_e": "exp(x)", "_cdf": "the normal cdf",
     "_pdf": "the normal density", "_mask": "the mask", "_k": "the number of ties", "_c": "the scale",
+    "_inv": "the inverse of R", "_m": "the triangle", "_both": "the triangle with its mirror image", "_q": "Q",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..run.observation import Observation, all_among, all_differ, close, error_of, number
 from .diagnosis import Mistake
+from .indices import mistaken_index
 from .jacobian import is_linear, jacobians, recognise, ties
 from .scaling import axes_in_words, reduction
 from .stepwise import stretched
@@ -166,6 +167,25 @@ def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) ->
     if not found:
         return None
     return replace(found[0], sure=found[0].sure and len(found) == len(asked) > 1)
+
+
+def find_index(wrong: Observations, x: str) -> Mistake | None:
+    """An index into another array, seen in two calls; elsewhere it may have met an entry that ties, by chance."""
+    o = wrong[0]
+    calls = _distinct(wrong)
+    if o.reference.elementwise or sum(o.out.size for o in calls) > MOST_ROWS or any(np.size(o.names[x]) != o.want[x].size for o in calls):
+        return None
+    found: list[Mistake] = []
+    for o in calls:
+        pair = jacobians(o, x)
+        if pair is None or not is_linear(o, pair):
+            return None
+        if (~pair.zero & ~pair.needed).any():
+            seen = mistaken_index(o, pair)
+            if seen is None or (found and found[0].family != seen.family):
+                return None
+            found.append(replace(seen, place=o))
+    return replace(found[0], sure=all(f.sure for f in found)) if len(found) > 1 else None
 
 
 def find_early_sum(wrong: Observations, x: str) -> Mistake | None:

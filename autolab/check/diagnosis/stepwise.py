@@ -7,6 +7,7 @@ value taken for a constant. One slip changes what one link passes on; what that 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -24,6 +25,7 @@ from ..run.observation import Observation, close
 from ..run.reference import sum_to
 from .decompositions import DECOMPOSITIONS
 from .equivalent_formulas import NamedFormula, equivalent_formulas
+from .expressions import Values, Wrong
 from .mutants import mutants
 
 MOST_STEPS = 40
@@ -44,6 +46,7 @@ class RowCall:
     place: int  # of its result
     incoming: Any = None  # the gradient of its result
     passed: dict[int, np.ndarray] = field(default_factory=dict)  # what it passes on to each argument
+    memo: dict[int, Values] = field(default_factory=dict)  # for each argument the names that its formula uses
 
     def argument(self, k: int) -> str:
         """The input whose rule serves argument k; a row that takes a list has one for all."""
@@ -168,11 +171,11 @@ class Chain:
 
     def _may_give(self, x: str, differences: Mapping[tuple[int, int], np.ndarray]) -> bool:
         """Can these slips explain what was received? How far a nudge of x moves each place is asked, which is a product for each slip."""
-        if "nudge" not in self.memo:
-            self.memo["nudge"] = self._nudge(x)
-        if self.memo["nudge"] is None:
+        if ("nudge", x) not in self.memo:
+            self.memo["nudge", x] = self._nudge(x)
+        if self.memo["nudge", x] is None:
             return True
-        direction, moved = self.memo["nudge"]
+        direction, moved = self.memo["nudge", x]
         off = direction * (self.received - self.gradients[self.inputs.index(x)])
         parts = [moved[source] * d for (i, k), d in differences.items() if (source := self.steps[i].sources[k]) is not None]
         size = np.abs(off).sum() + sum(np.abs(p).sum() for p in parts)
@@ -323,9 +326,9 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
     if row.variadic:
         return
     argument, where = row.inputs[k], f", in the derivative of {name}"
-    for mutant, code in mutants(row.formula(argument), (*row.inputs, "out", "g")):
+    for mutant, wrong in mutants(row.formula(argument), (*row.inputs, "out", "g")):
         if mutant.family != "variable":  # that is said in the words of the whole chain: see _values
-            yield _at(x, mutant.family, f"is {mutant.text}{where}", i, k, lambda _, step, code=code: _evaluated(step, k, code))
+            yield _at(x, mutant.family, f"is {mutant.text}{where}", i, k, lambda _, step, wrong=wrong: _evaluated(step, k, wrong))
     for formula in equivalent_formulas(row.name, argument, tuple(row.inputs)):
         for mutant, *slip in formula.mutants():
             if mutant.family != "variable":
@@ -341,9 +344,11 @@ def _again(step: RowCall, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
     return step.fit(k, step.rule(k, g, **other))
 
 
-def _evaluated(step: RowCall, k: int, code: Any) -> np.ndarray:
-    names = {name: step.value(name, step.names) for name in {*step.names, *step.row.shared}}
-    value = np.asarray(eval(code, step.row.rules[step.row.inputs[k]].function.__globals__, {**names, "g": step.incoming}))
+def _evaluated(step: RowCall, k: int, wrong: Wrong) -> np.ndarray:
+    if k not in step.memo:
+        names = {name: step.value(name, step.names) for name in {*step.names, *step.row.shared}}
+        step.memo[k] = Values({**step.row.rules[step.row.inputs[k]].function.__globals__, **names, "g": step.incoming})
+    value = np.asarray(wrong.value(step.memo[k]))
     return _some_slope(step, step.fit(k, step.stretch(value)))
 
 
@@ -354,7 +359,7 @@ def _some_slope(step: RowCall, value: np.ndarray) -> np.ndarray:
     return value
 
 
-def _by_formula(chain: Chain, i: int, k: int, formula: NamedFormula, code: Any, letter: str) -> np.ndarray:
+def _by_formula(chain: Chain, i: int, k: int, formula: NamedFormula, slip: Wrong, letter: str) -> np.ndarray:
     step = chain.steps[i]
     seen = chain.memo.setdefault(i, StepObservation({**step.names, "axis": _one(step.names.get("axis"))}, step.incoming))
     if (key := (i, k, formula.text)) not in chain.memo:
@@ -362,7 +367,7 @@ def _by_formula(chain: Chain, i: int, k: int, formula: NamedFormula, code: Any, 
         chain.memo[key] = right.shape == step.shape(k) and np.allclose(right, step.passed[k], rtol=1e-9, atol=1e-12)
     if not chain.memo[key]:
         raise LookupError("this formula is not right for these inputs")
-    return _some_slope(step, step.fit(k, step.stretch(formula.evaluate(seen, code, letter))))
+    return _some_slope(step, step.fit(k, step.stretch(formula.evaluate(seen, slip, letter))))
 
 
 def _one(axis: Any) -> Any:
@@ -416,11 +421,14 @@ def chains(o: Observation, x: str) -> list[Chain | None]:
     reference = o.reference
     shapes = tuple(o.shape(y) for y in reference.inputs)
     if (key := ("chains", x, shapes)) not in o.memo:
-        inputs = {y: np.broadcast_to(a, shape) for y, a, shape in zip(reference.inputs, o.inputs, shapes, strict=True)}
-        functions = [reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ())
-        found = [_chain(f, inputs, o.settings, o, x) for f in functions]
-        if reference.row is not None and not functions:
-            found = [_chain(reference.row.forward, inputs, reference.call_settings(o.settings), o, x)]
+        if ("chains", shapes) not in o.about_right:
+            inputs = {y: np.broadcast_to(a, shape) for y, a, shape in zip(reference.inputs, o.inputs, shapes, strict=True)}
+            functions = [reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ())
+            made = [_chain(f, inputs, o.settings, o.g) for f in functions]
+            if reference.row is not None and not functions:
+                made = [_chain(reference.row.forward, inputs, reference.call_settings(o.settings), o.g)]
+            o.about_right["chains", shapes] = made
+        found = [_with_received(chain, o, x) for chain in o.about_right["chains", shapes]]
         o.memo[key] = found if reference.function else [c for c in found if c is None or len(c.steps) > 1]
     return o.memo[key]
 
@@ -440,10 +448,18 @@ def stretched(o: Observation, x: str) -> Iterator[tuple[np.ndarray, tuple[int, .
                     yield full, step.shape(k)
 
 
-def _chain(function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], o: Observation, x: str) -> Chain | None:
+def _chain(function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], g: np.ndarray) -> Chain | None:
     try:
-        chain = Chain(function, inputs, settings, o.g)
-        chain.received = o.got[x] if np.shape(o.got[x]) == o.want[x].shape else None
-        return chain if close(chain.gradients[chain.inputs.index(x)], o.want[x]) else None
+        return Chain(function, inputs, settings, g)
     except Exception:  # not every formula runs on tensors, and not every function is made of rows
         return None
+
+
+def _with_received(chain: Chain | None, o: Observation, x: str) -> Chain | None:
+    """The chain for one input and what came back for it, if it gives the right gradient; the steps are the same for all checks."""
+    at = chain.inputs.index(x) if chain else None
+    if chain is None or at not in chain.gradients or not close(chain.gradients[at], o.want[x]):
+        return None
+    mine = copy.copy(chain)
+    mine.received = o.got[x] if np.shape(o.got[x]) == o.want[x].shape else None
+    return mine

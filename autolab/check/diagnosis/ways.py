@@ -12,6 +12,7 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from .equivalent_formulas import NamedFormula, equivalent_formulas
+from .factorisations import factor_formulas
 from .replay import Call, CannotReplay, Tape
 from .shapes import lifted
 from .stepwise import RowCall, chains
@@ -254,6 +255,9 @@ def ways(o: Observation, x: str) -> Iterator[Way]:
     if not reference.function:
         yield Taped()
         for formula in equivalent_formulas(reference.name, x, reference.inputs):
+            yield Formula(formula)
+    else:
+        for formula in factor_formulas(o, x):
             yield Formula(formula)
     for number, chain in enumerate(chains(o, x)):
         if chain is not None:

@@ -217,10 +217,10 @@ class Reference:
         """The inputs that have a gradient."""
         return (x for x in self.inputs if x in self.rules)
 
-    def evaluate(self, x: str, code: Any, g: Any, names: Mapping[str, Any]) -> np.ndarray:
-        """A formula in place of the rule for `x`, with the functions that the rule can use."""
+    def names_of_rule(self, x: str, g: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+        """Every name that a formula in place of the rule for `x` may use, its functions among them."""
         function, _ = self.rules[x]
-        return np.asarray(eval(code, function.__globals__, {**self.call_settings(names), "g": g}))
+        return {**function.__globals__, **self.call_settings(names), "g": g}
 
 
 def _tensor(array: Any) -> Any:

@@ -8,7 +8,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -109,14 +109,13 @@ class NotebookGrader:
                 if cell.cell_type != "code":
                     continue
                 facts = cell.metadata.get("nbgrader", {})
-                is_test = facts.get("grade") and not facts.get("solution")
-                if is_test:
+                if _is_test(cell):
                     self._test(judge, cell, result)
                     continue
                 if facts.get("locked") and not facts.get("solution"):
                     judge.run(cell.source, f"<{facts.get('grade_id', 'setup')}>")
                 if not self._challenge(judge, cell):
-                    self._student(cell, f"cell {number + 1}", result)
+                    self._student(cell, f"cell {number + 1}", result, _wanted(judge, notebook.cells[number + 1 :]))
             for cell in notebook.cells:
                 hide_paths(cell)
         finally:
@@ -203,7 +202,8 @@ class NotebookGrader:
 
     # --- cells
 
-    def _student(self, cell: NotebookNode, name: str, result: NotebookResult) -> None:
+    def _student(self, cell: NotebookNode, name: str, result: NotebookResult, wanted: Sequence[str] = ()) -> None:
+        """Run a cell; the tests after it will ask of which kind these names are."""
         source = cell.source
         cell.outputs, cell.execution_count = [], None
         self.code -= len(source)
@@ -218,11 +218,13 @@ class NotebookGrader:
             return
         if cell.metadata.get("nbgrader", {}).get("solution"):
             self.exercise, self.tested = self.exercise + self.tested, False
-        reasons = [what for what, words in SUSPICIOUS.items() if re.search(words, source)]
+        reasons = _reasons(source)
         result.suspicious += [f"{name} reaches for {what}" for what in reasons]
         cell.execution_count = 1
         try:
-            said = self.ask("run", source, name)
+            said = self.ask("run", source, name, list(wanted))
+            kinds = said.get("kinds") if isinstance(said, dict) else None
+            self.kinds |= {n: str(kinds[n]) for n in wanted if n in kinds} if isinstance(kinds, dict) else {}
             cell.outputs = self._fit_outputs(_outputs(said))
             if (hint := self._hint(source, cell.outputs)) and not any(hint in note for note in result.notes):
                 result.notes.append(f"{in_words(cell)}: {hint}")
@@ -312,6 +314,29 @@ class NotebookGrader:
             ]  # fmt: skip
 
 
+def _is_test(cell: NotebookNode) -> bool:
+    facts = cell.metadata.get("nbgrader", {})
+    return bool(facts.get("grade") and not facts.get("solution"))
+
+
+def _wanted(judge: Judge, cells: list[NotebookNode]) -> list[str]:
+    """The names that are asked for before the next cell runs in the sandbox: by tests, and by a locked cell."""
+    names: dict[str, None] = {}
+    for cell in (c for c in cells if c.cell_type == "code"):
+        facts = cell.metadata.get("nbgrader", {})
+        if _is_test(cell) or facts.get("locked"):
+            names |= dict.fromkeys(judge.wanted(cell.source, f"<{facts.get('grade_id', 'setup')}>"))
+        if not _is_test(cell):
+            break
+    return list(names)
+
+
+@functools.lru_cache(512)  # most cells of a class are as they were handed out
+def _reasons(source: str) -> tuple[str, ...]:
+    """What a cell reaches for that an answer does not need."""
+    return tuple(what for what, words in SUSPICIOUS.items() if re.search(words, source))
+
+
 def in_words(cell: NotebookNode) -> str:
     """A cell by what its author knows it by: the answer's name, or how the cell begins."""
     facts = cell.metadata.get("nbgrader", {})
@@ -331,7 +356,7 @@ def worth(outcome: CellOutcome, points: float) -> float:
     if outcome.error:
         return 0.0
     if outcome.report is not None:
-        return clamp(outcome.report.worth(points).points, points)
+        return _shown(outcome.report, points)[0]
     return clamp(outcome.value, points) if isinstance(outcome.value, (int, float)) else points
 
 
@@ -359,22 +384,24 @@ def verdict_outputs(source: str, points: float, outcome: CellOutcome) -> list[No
             value = repr(clamp(outcome.value, points))
             outputs.append(new_output("execute_result", {"text/plain": value}, execution_count=1))
         return outputs
-    data = {"text/plain": repr(clamp(report.worth(points).points, points)), **_report_data(report, points)}
+    earned, data = _shown(report, points)
+    data = {"text/plain": repr(earned), **data}
     return [*outputs, new_output("execute_result", data, execution_count=1)]
 
 
-_REPORT_DATA: dict[tuple[int, float], tuple[Report, dict[str, Any]]] = {}  # by identity: one verdict stands for many students
+_SHOWN: dict[tuple[int, float], tuple[Report, float, dict[str, Any]]] = {}  # by identity: one verdict stands for many students
 
 
-def _report_data(report: Report, points: float) -> dict[str, Any]:
-    """What a cell shows of a report, as the points of that cell."""
-    if (key := (id(report), points)) not in _REPORT_DATA:
-        if len(_REPORT_DATA) > 1000:
-            _REPORT_DATA.clear()
+def _shown(report: Report, points: float) -> tuple[float, dict[str, Any]]:
+    """What a report is worth as the points of a cell, and what the cell shows of it."""
+    if (key := (id(report), points)) not in _SHOWN:
+        if len(_SHOWN) > 1000:
+            _SHOWN.clear()
         shown = report.worth(points)
         data = {k: v for k, v in shown.to_dict().items() if k not in ("seconds", "seed")}
-        _REPORT_DATA[key] = report, without_paths({"text/html": shown._repr_html_(), MIMETYPE: data})
-    return _REPORT_DATA[key][1]
+        data = without_paths({"text/html": shown._repr_html_(), MIMETYPE: data})
+        _SHOWN[key] = report, clamp(shown.points, points), data
+    return _SHOWN[key][1:]
 
 
 def new_output(kind: str, data: dict[str, Any] | None = None, **more: Any) -> NotebookNode:

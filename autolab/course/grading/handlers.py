@@ -203,8 +203,8 @@ class Handlers:
             self._timer(signal.ITIMER_PROF, 0)
             self._send(self.connection, answer)
 
-    def run(self, source: str, name: str) -> dict[str, Any]:
-        """A cell, with IPython's semantics."""
+    def run(self, source: str, name: str, wanted: list[str] | None = None) -> dict[str, Any]:
+        """A cell, with IPython's semantics; and of which kind these names are after it."""
         shell, shown, sink = self.shell, [], CappedOutput(OUTPUT)
 
         def publish(data, metadata=None, **_):
@@ -221,6 +221,8 @@ class Handlers:
         outcome: dict[str, Any] = {"text": sink.text(), "shown": shown[:20], "results": results[:5], "error": None}
         if error is not None:
             outcome["error"] = {"name": type(error).__name__[:200], "value": _error_text(error), "traceback": _traceback(error)}
+        with contextlib.suppress(Exception):  # an odd object is asked about later, where it costs its own exercise
+            outcome["kinds"] = self.kinds(wanted or [])
         return outcome
 
     def run_through(self, source: str, name: str) -> None:

@@ -160,6 +160,14 @@ class Judge:
         self.second.unknown.append(spec.name)
         return False
 
+    def wanted(self, source: str, name: str) -> list[str]:
+        """The names that a test will ask the sandbox for, as far as is known before it runs."""
+        try:
+            named = _compile(source, name)[2]
+        except SyntaxError:
+            return []
+        return [n for n in named if n not in self.names or n in self.proxies]
+
     def _bind(self, named: tuple[str, ...]) -> None:
         wanted = [n for n in named if n not in self.names or n in self.proxies]
         kinds = self.ask("kinds", wanted) if wanted else {}

@@ -20,6 +20,7 @@ HEADER = 1 << 20  # bytes
 BODY = 64 << 20  # bytes
 TEXT = 4000  # characters of one text
 DIMENSIONS = 8
+CHUNK = 1 << 14  # bytes that are asked for at least
 PREFIX = struct.Struct("<II")
 # NumPy's own objects for its dtypes: the engine's fast path knows them by identity.
 DTYPES = {np.dtype(code).str: np.dtype(np.dtype(code).str) for code in np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?"}
@@ -146,10 +147,12 @@ def receive_raw(connection: socket.socket, seconds: float | None = None) -> tupl
     """Header and body of the next message, for `read`. Raises Broken if none comes in time."""
     end = None if seconds is None else time.monotonic() + seconds
     try:
-        head, body = PREFIX.unpack(_exactly(connection, PREFIX.size, end))
-        if head > HEADER or body > BODY:
-            raise Broken("it sent too much")
-        return _exactly(connection, head, end), _exactly(connection, body, end)
+        data = _at_least(connection, bytearray(), PREFIX.size, end)
+        head, body = PREFIX.unpack_from(data)
+        length = PREFIX.size + head + body
+        if head > HEADER or body > BODY or len(_at_least(connection, data, length, end)) > length:
+            raise Broken("it sent too much")  # there is one answer to each question
+        return bytes(data[PREFIX.size : PREFIX.size + head]), bytes(data[PREFIX.size + head :])
     except Broken:
         raise
     except OSError as error:
@@ -164,21 +167,18 @@ def read(head: bytes, body: bytes) -> Any:
         raise _broken(error) from None
 
 
-def _exactly(connection: socket.socket, n: int, end: float | None) -> bytes:
-    data = bytearray()
+def _at_least(connection: socket.socket, data: bytearray, n: int, end: float | None) -> bytearray:
+    """These bytes and those that come, until they are n; most messages come as a whole."""
     while len(data) < n:
-        if end is not None:
-            left = end - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            connection.settimeout(left)
-        else:
-            connection.settimeout(None)
-        part = connection.recv(min(1 << 20, n - len(data)))
+        left = None if end is None else end - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimeoutError
+        connection.settimeout(left)
+        part = connection.recv(max(CHUNK, min(1 << 20, n - len(data))))
         if not part:
             raise Broken("the process ended")
         data += part
-    return bytes(data)
+    return data
 
 
 def too_long() -> Broken:

@@ -107,9 +107,9 @@ def wrong_answer(bank: Bank, answer: str, variant: Variant) -> str:
     reference = Reference.of(variant.spec)
     prelude = next((slot.prelude.strip() + "\n\n\n" for slot in bank.slots() if slot.answer == answer and slot.prelude), "")
     for x in reference.differentiable():
-        for mutant, code in mutants(variant.rules[x], (*reference.inputs, "out", "g"), spelled=True):
+        for mutant, wrong in mutants(variant.rules[x], (*reference.inputs, "out", "g"), spelled=True):
             with np.errstate(all="ignore"):
-                report = judge(variant.shown_spec, Reference.of(variant.shown_spec), RowCandidate(reference, x, code), seed=1)
+                report = judge(variant.shown_spec, Reference.of(variant.shown_spec), RowCandidate(reference, x, wrong), seed=1)
             if any(d.family == mutant.family for d in report.diagnoses):
                 other = replace(variant, rules={**variant.rules, x: mutant.formula})
                 source = re.sub(r"[ \t]*### (BEGIN|END) SOLUTION\n", "", prelude + solution(other) + "\n")
