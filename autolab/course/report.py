@@ -21,7 +21,8 @@ h1{font-size:1.4rem;margin:.3rem 0}h2{font-size:1.1rem;margin:.6rem 0 .2rem}p{ma
 .box:focus-visible,summary:focus-visible{outline:2px solid #2a6f97;outline-offset:2px}
 table{border-collapse:collapse;width:100%}td,th{padding:.15rem .4rem;text-align:left;vertical-align:top}
 thead th{position:sticky;top:0;background:#eee}tbody tr:nth-child(even){background:#f6f6f6}
-.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}th.n{white-space:normal}pre{margin:.2rem 0;font-size:13px;overflow-x:auto}
+.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}th.n{white-space:normal}
+pre{margin:.2rem 0;font-size:13px;overflow-x:auto}
 svg{max-width:100%;height:auto}.bar{fill:#2a6f97}text{font-size:12px;fill:currentColor}
 @media (max-width:60rem){.wide{grid-template-columns:1fr}}
 @media (prefers-color-scheme:dark){body{color:#eee;background:#181818}.bar{fill:#61a5c2}.box{border-color:#555}
