@@ -151,6 +151,13 @@ def test_of_a_truncated_file_the_whole_cells_count():
     assert "2 * x * g" in next(c.source for c in notebook.cells if c.id == "square")
 
 
+def test_that_nearly_all_cells_are_missing_is_said_once(monkeypatch):
+    monkeypatch.setattr(submission, "FEW", 2)
+    n = sum(c.grade or c.locked for c in FORM)
+    assert f"{n} of the {n} locked and graded cells were missing, and are put back: " in " ".join(repaired("")[1])
+    assert not any(note.startswith("cell 'square-check'") for note in repaired("")[1])
+
+
 def test_of_a_file_with_marks_of_a_merge_the_cells_behind_them_count():
     text = changed(lambda n: None)
     at = text.index('"source"', text.index('"exp"'))
@@ -213,7 +220,7 @@ def test_a_second_notebook_and_what_is_no_notebook_are_named(tmp_path):
     )
     os.remove(tmp_path / "submitted" / "ada" / "ps" / "n.ipynb"), os.remove(tmp_path / "submitted" / "ada" / "ps" / "n-Copy1.ipynb")
     (tmp_path / "submitted" / "ada" / "ps" / "n.zip").write_text("")
-    assert Course(tmp_path).job("ada", "ps", "n", {"n": FORM}, 1, LIMITS, None).notes[1] == "instead there is n.zip, which is no notebook"
+    assert Course(tmp_path).job("ada", "ps", "n", {"n": FORM}, 1, LIMITS, None).notes[1] == "instead there is n.zip, which is not a notebook"
 
 
 def test_a_time_of_handing_in_that_is_none_is_named(tmp_path):

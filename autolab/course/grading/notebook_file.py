@@ -21,7 +21,7 @@ IDS = re.compile(r'"(?:grade_id|id)"\s*:\s*"([^"\\]+)"')
 
 
 def read_notebook(folder: Path, name: str, form: Form, known: Collection[str]) -> tuple[str | None, list[str]]:
-    """The text of a notebook that was handed in, or None, and what is to be said of it.
+    """The text of a notebook that was handed in, or None, and notes on it for the student.
 
     Where there is no file `name.ipynb`, the only other that has most of its cells is taken. `known` are the names of all notebooks of
     the assignment.
@@ -39,7 +39,7 @@ def read_notebook(folder: Path, name: str, form: Form, known: Collection[str]) -
     if others:
         return None, [*notes, f"instead there is {shown}: a notebook keeps the name it was handed out with"]
     strays = ", ".join(sorted(_strays(folder))[:3])
-    return None, [*notes, f"instead there is {strays}, which is no notebook"] if strays else notes
+    return None, [*notes, f"instead there is {strays}, which is not a notebook"] if strays else notes
 
 
 def _fits(text: str, form: Form) -> bool:

@@ -283,7 +283,7 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
     missing = [name for name in needed if name not in here]
     if few := len(missing) > max(FEW, 0.7 * len(needed)):
         notes.append(
-            f"{len(missing)} of the {len(needed)} cells that were handed out to stay were missing, and are put back: "
+            f"{len(missing)} of the {len(needed)} locked and graded cells were missing, and are put back: "
             "it may be another notebook, or only a part of this one"
         )
     for name, form in known.items():
