@@ -13,6 +13,7 @@ import click
 
 from autolab.cli.course_questions import questions
 from autolab.cli.course_site import site
+from autolab.course.quick_nbgrader import import_jsonschema
 
 FOLDER = click.option("--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -56,6 +57,7 @@ def course_command(function: Callable) -> Callable:
 
     @wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
+        import_jsonschema()
         try:
             return function(*arguments, **keywords)
         except ModuleNotFoundError as error:
@@ -356,7 +358,7 @@ def grade(
         click.echo(f"  {run.outdated} of the unchanged were graded with other tests, points or rubrics, or another version of autolab: "
                    f"`autolab course grade {assignment} --regrade` grades all with those of today.")  # fmt: skip
     if run.late_changed:
-        click.echo(f"  Times or late penalties of {len(run.late_changed)} students are other than before: {_some(run.late_changed)}.")
+        click.echo(f"  Other times of handing in or late penalties than before: {len(run.late_changed)} ({_some(run.late_changed)}).")
     if run.pages:
         click.echo(f"  {run.pages} feedback pages written.")
     for line in run.stopped[:10]:

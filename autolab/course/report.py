@@ -16,11 +16,13 @@ body{font:15px/1.4 system-ui,sans-serif;max-width:80rem;margin:1rem auto;padding
 h1{font-size:1.4rem;margin:.3rem 0}h2{font-size:1.1rem;margin:.6rem 0 .2rem}p{margin:.3rem 0}summary{cursor:pointer}
 .wide{display:grid;grid-template-columns:1fr 1fr;gap:0 2rem}.wide>*{min-width:0}
 .box{max-height:12rem;overflow:auto;border:1px solid #ccc;margin:.3rem 0}.tall{max-height:22.5rem}.students{max-height:16rem}
-.students td{white-space:nowrap}td:first-child{white-space:nowrap}td:last-child{min-width:9rem}.students li{white-space:normal}
+.students td{white-space:nowrap}td:first-child{white-space:nowrap}.students li{white-space:normal}
+.tall td:last-child,.students td:last-child{min-width:9rem}
 .box:focus-visible,summary:focus-visible{outline:2px solid #2a6f97;outline-offset:2px}
-table{border-collapse:collapse;width:100%}td,th{padding:.15rem .5rem;text-align:left;vertical-align:top}
+table{border-collapse:collapse;width:100%}td,th{padding:.15rem .4rem;text-align:left;vertical-align:top}
 thead th{position:sticky;top:0;background:#eee}tbody tr:nth-child(even){background:#f6f6f6}
-.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}pre{margin:.2rem 0;font-size:13px;overflow-x:auto}
+.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}th.n{white-space:normal}
+pre{margin:.2rem 0;font-size:13px;overflow-x:auto}
 svg{max-width:100%;height:auto}.bar{fill:#2a6f97}text{font-size:12px;fill:currentColor}
 @media (max-width:60rem){.wide{grid-template-columns:1fr}}
 @media (prefers-color-scheme:dark){body{color:#eee;background:#181818}.bar{fill:#61a5c2}.box{border-color:#555}
@@ -94,7 +96,7 @@ def page(assignment: str, data: dict[str, Any]) -> str:
         f"<h1>{title}: {data['students']} students, mean {data['mean']:.1f} of {data['of']:g} points</h1>",
         "<div class='wide'><section><h2>Distribution</h2>", _histogram(list(data["totals"].values()), data["of"]),
         f"<h2>Parts, hardest first</h2><details><summary>What the numbers say</summary><p>{ITEMS}</p></details>",
-        _table("parts, hardest first", ("part", "mean", "of", "graded", "difficulty", "correlation", "best − last"),
+        _table("parts, hardest first", ("part", "mean", "of", "graded", "difficulty", "correlation", "best −\xa0last"),
                [(r["cell"], f"{r['mean']:.2f}", f"{r['of']:g}", r["graded"], f"{r['difficulty']:.2f}",
                  *("" if r[k] is None else f"{r[k]:+.2f}" for k in ("correlation", "upper_lower"))) for r in data["hardest"]],
                {1, 2, 3, 4, 5, 6}),

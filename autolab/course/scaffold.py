@@ -66,7 +66,9 @@ def tools_on_path() -> Iterator[None]:
 def nbgrader(root: Path, *command: str) -> str:
     """Run a command of nbgrader in a course. Raises RuntimeError with the end of what it printed if it fails."""
     with tools_on_path():
-        done = subprocess.run([sys.executable, "-m", "nbgrader", *command], cwd=root, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "autolab.course.quick_nbgrader", *command], cwd=root, capture_output=True, text=True, check=False
+        )
     if done.returncode:
         raise RuntimeError(f"nbgrader {' '.join(command)} failed in {root}:\n{(done.stdout + done.stderr)[-1500:]}")
     return done.stdout + done.stderr

@@ -21,6 +21,9 @@ same kind and difficulty, and writes them as an assignment:
     autolab course variant ps2 --year 2027 --per-student roster.csv    # one for each student
     autolab course variant ps2 --prove                                 # after an entry was added
 
+Problem sets 1 to 8 have a bank. Sets 9 to 14 have none: most of their exercises are algorithms, where these are formulas. Give them as they
+are, knowing that their solutions are public, or write exercises of your own (`autolab course add`).
+
 **For the class** the assignment is like any other: `text/ps2-2027/` to edit, `source/`, wrong answers in `wrong/`, the rubric, and
 `autolab course check ps2-2027`. Points, ids of cells and the questions in words are those of the original, so that years can
 be compared.

@@ -1,5 +1,6 @@
 """What an instructor adds to a course and takes out of it."""
 
+import importlib
 import sys
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 from autolab.cli.course import course
 from autolab.course.grading import settings
 from autolab.course.grading.sandbox import Limits
+from autolab.course.quick_nbgrader import import_jsonschema
 from autolab.course.scaffold import add_exercise, new_course
 
 from .conftest import ROOT
@@ -65,3 +67,14 @@ def test_todays_configuration_lacks_nothing():
 def test_a_new_course_with_its_solutions_can_be_read_by_its_instructor_alone(tmp_path):
     new_course(tmp_path / "mycourse", ("ps2",))
     assert (tmp_path / "mycourse").stat().st_mode & 0o777 == 0o700
+
+
+def test_jsonschema_is_imported_without_what_takes_long(tmp_path, monkeypatch):
+    (tmp_path / "rfc3987_syntax.py").touch()
+    (tmp_path / "jsonschema.py").write_text("try:\n    import rfc3987_syntax as slow\nexcept ImportError:\n    slow = None\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("jsonschema", "rfc3987_syntax"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    import_jsonschema()
+    assert sys.modules.pop("jsonschema").slow is None
+    assert importlib.import_module("rfc3987_syntax") and sys.modules.pop("rfc3987_syntax")

@@ -151,6 +151,29 @@ def test_of_a_truncated_file_the_whole_cells_count():
     assert "2 * x * g" in next(c.source for c in notebook.cells if c.id == "square")
 
 
+def test_that_nearly_all_cells_are_missing_is_said_once(monkeypatch):
+    monkeypatch.setattr(submission, "FEW", 2)
+    n = sum(c.grade or c.locked for c in FORM)
+    assert f"{n} of the {n} locked and graded cells were missing, and are put back: " in " ".join(repaired("")[1])
+    assert not any(note.startswith("cell 'square-check'") for note in repaired("")[1])
+
+
+def test_of_a_file_with_marks_of_a_merge_the_cells_behind_them_count():
+    text = changed(lambda n: None)
+    at = text.index('"source"', text.index('"exp"'))
+    _, notes = repaired(text[:at] + "\n<<<<<<< HEAD\n" + text[at:])
+    assert notes == [f"n.ipynb is not valid JSON; {len(RIGHT['cells']) - 1} cells could be read"]
+
+
+def test_a_cell_that_was_written_over_a_copy_of_another_is_recognised():
+    def overwrite(n):
+        cells(n)["square"]["metadata"]["nbgrader"]["grade_id"] = "exp"
+
+    notebook, notes = repaired(changed(overwrite))
+    assert "2 * x * g" in next(c.source for c in notebook.cells if c.id == "square")
+    assert "cell 'square' had lost its metadata, and was recognised" in notes
+
+
 def test_an_old_format_is_converted():
     cell = {"cell_type": "code", "language": "python", "input": "1 + 1", "outputs": [], "metadata": {}, "collapsed": False}
     old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": [cell], "metadata": {}}]}
@@ -170,6 +193,42 @@ def test_a_notebook_under_another_name_is_named(tmp_path):
     assert said["bob"][1] == "instead there is 'n (1).ipynb': a notebook keeps the name it was handed out with"
 
 
+def handed_in(tmp_path, **files):
+    folder = tmp_path / "submitted" / "ada" / "ps"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (tmp_path / "source").mkdir()
+    return Course(tmp_path).job("ada", "ps", "n", {"n": FORM}, 1, LIMITS, None)
+
+
+@pytest.mark.parametrize("name", ["n (1).ipynb", "N.IPYNB", "unpacked/n.ipynb"])
+def test_the_only_notebook_is_graded_whatever_it_is_called(tmp_path, name):
+    job = handed_in(tmp_path, **{name: submitted(None)})
+    assert job.text == submitted(None)
+    assert job.notes == ("n.ipynb was not handed in", f"{name!r} has its cells, and is graded instead")
+
+
+def test_between_two_notebooks_a_person_chooses(tmp_path):
+    job = handed_in(tmp_path, **{"n (1).ipynb": submitted(None), "n-2.ipynb": submitted(None)})
+    assert job.text is None and job.notes[1].startswith("instead there is 'n (1).ipynb', 'n-2.ipynb'")
+
+
+def test_a_second_notebook_and_what_is_no_notebook_are_named(tmp_path):
+    assert handed_in(tmp_path, **{"n.ipynb": "{}", "n-Copy1.ipynb": "{}"}).notes == (
+        "beside it there is 'n-Copy1.ipynb', which is not graded",
+    )
+    os.remove(tmp_path / "submitted" / "ada" / "ps" / "n.ipynb"), os.remove(tmp_path / "submitted" / "ada" / "ps" / "n-Copy1.ipynb")
+    (tmp_path / "submitted" / "ada" / "ps" / "n.zip").write_text("")
+    assert Course(tmp_path).job("ada", "ps", "n", {"n": FORM}, 1, LIMITS, None).notes[1] == "instead there is n.zip, which is not a notebook"
+
+
+def test_a_time_of_handing_in_that_is_none_is_named(tmp_path):
+    assert handed_in(tmp_path, **{"n.ipynb": "{}", "timestamp.txt": "yesterday"}).notes == (
+        "timestamp.txt says 'yesterday', which is no time: this counts as handed in on time",
+    )
+
+
 def test_a_link_is_not_followed(tmp_path):
     (tmp_path / "secret.ipynb").write_text(changed(lambda n: None))
     os.symlink(tmp_path / "secret.ipynb", tmp_path / "n.ipynb")
@@ -186,10 +245,20 @@ def test_a_pipe_and_a_folder_are_no_files(tmp_path):
     assert read(tmp_path / "nothing.ipynb")[1] == ["nothing.ipynb was not handed in"]
 
 
-def test_a_file_that_is_too_long_is_not_read(tmp_path, monkeypatch):
+def test_of_a_file_that_is_too_long_the_beginning_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(submission, "LONGEST", 10)
     (tmp_path / "n.ipynb").write_text("x" * 11)
-    assert read(tmp_path / "n.ipynb")[1] == ["n.ipynb has 11 bytes; more than 10 are not read"]
+    assert submission.read_text(tmp_path / "n.ipynb") == (
+        "x" * 10, ["n.ipynb has 11 bytes; only the first 10 are read, not counting outputs"]
+    )  # fmt: skip
+
+
+def test_outputs_do_not_make_a_notebook_too_long(tmp_path, monkeypatch):
+    text = changed(lambda n: cells(n)["square"].update(outputs=[{"output_type": "stream", "name": "stdout", "text": [']"\\'] * 9999}]))
+    monkeypatch.setattr(submission, "LONGEST", len(text) // 2)
+    (tmp_path / "n.ipynb").write_text(text)
+    notebook, notes = read(tmp_path / "n.ipynb")
+    assert [c.source for c in notebook.cells] == [c.source for c in parse(text, "n.ipynb")[0].cells] and len(notes) == 1
 
 
 SCRIPTS = (

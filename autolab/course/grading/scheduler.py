@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import itertools
 import multiprocessing
 import os
 import sys
@@ -26,6 +25,7 @@ from .changes import form_digest
 from .files import companion_files, odd_files
 from .grade import fresh_seed
 from .gradebook import CourseGradebook
+from .notebook_file import read_notebook
 from .pages import carry, save_graded, save_pages
 from .sandbox import Limits
 from .stage import Stage
@@ -102,11 +102,21 @@ class Course:
 
     def timestamp(self, student: str, assignment: str) -> str | None:
         """When it was handed in, from nbgrader's timestamp.txt."""
-        text, _ = submission.read_text(self.root / "submitted" / student / assignment / "timestamp.txt")
+        when = self._timestamp_text(student, assignment)
         with contextlib.suppress(Exception):  # what is not a date counts as none, and does not stop the class
-            utils.parse_utc(when := (text or "").strip()[:100])
+            utils.parse_utc(when)
             return when or None
         return None
+
+    def _timestamp_text(self, student: str, assignment: str) -> str:
+        text, _ = submission.read_text(self.root / "submitted" / student / assignment / "timestamp.txt")
+        return (text or "").strip()[:100]
+
+    def _undated(self, student: str, assignment: str) -> list[str]:
+        """That a timestamp is none: the submission counts as handed in on time."""
+        if not (text := self._timestamp_text(student, assignment)) or self.timestamp(student, assignment):
+            return []
+        return [f"timestamp.txt says {ascii(text)[:40]}, which is no time: this counts as handed in on time"]
 
     def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
         """One for each student and notebook."""
@@ -124,21 +134,12 @@ class Course:
         else:
             files, left = companion_files(folder, allowed)
             odd = odd_files(folder)
-            text, notes = submission.read_text(folder / f"{notebook}.ipynb")
-            if text is None and (others := _misnamed_notebooks(folder, forms)):
-                notes = [*notes, f"instead there is {', '.join(others)}: a notebook keeps the name it was handed out with"]
+            text, notes = read_notebook(folder, notebook, form, forms)
+            notes = [*notes, *self._undated(student, assignment)]
             foreign = foreign_answers(self.root, assignment, student, text)
             notes, odd = [*notes, *foreign], [*odd, *foreign]
         said, beside, rubric = (*notes, *left), tuple(files.items()), tuple(rubrics(self.root, assignment).items())
         return Job(student, assignment, notebook, text, said, form, seed, limits, mode, beside, allowed, tuple(odd), rubric)
-
-
-def _misnamed_notebooks(folder: Path, forms: dict) -> list[str]:
-    """Notebooks under other names than those that were released, as `n (1).ipynb` or `n_solved.ipynb`."""
-    with contextlib.suppress(OSError):
-        found = itertools.islice((p.name for p in folder.iterdir() if p.suffix == ".ipynb" and p.stem not in forms), 1000)
-        return [ascii(name)[:80] for name in sorted(found)[:3]]
-    return []
 
 
 def grade_course(

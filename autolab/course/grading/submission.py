@@ -22,11 +22,15 @@ from nbformat import NotebookNode
 
 from autolab.course.preprocessors import HIDDEN
 
-LONGEST = 32 << 20  # bytes of a file that is read
+LONGEST, SEARCHED = 32 << 20, 128 << 20  # bytes of a file that are read; in which outputs are looked for, to leave them out
 AT_ONCE, MOST = 300_000, 1_000_000  # values of JSON that are read at once; that are read at all, a cell at a time
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 CELLS, LONGEST_CELL = 2000, 200_000  # cells of a notebook; characters of one that is run
 CHUNK = 1 << 16
+FEW = 5  # missing cells are named one by one
+RESUMES = 20  # times that reading goes on behind what is no JSON
+# A cell is an entry of a list; behind a colon there is metadata.
+NEXT_CELL = re.compile(r'[^:\s]\s*(\{\s*"(?:attachments|cell_type|execution_count|id|metadata|outputs|source)")')
 BETWEEN = re.compile(r"[ \t\r\n,]*")
 
 
@@ -72,7 +76,8 @@ def form_of(notebook: Any) -> list[FormCell]:
 def read(path: str | Path) -> tuple[NotebookNode, list[str]]:
     """The notebook in a file, as much of it as can be read, and what was wrong with it."""
     text, notes = read_text(path)
-    return (_notebook([]), notes) if text is None else parse(text, Path(path).name)
+    notebook, more = empty() if text is None else parse(text, Path(path).name)
+    return notebook, notes + more
 
 
 def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
@@ -128,16 +133,21 @@ def _readable_part(text: str) -> tuple[str, int]:
 
 
 def _whole_cells(text: str) -> tuple[list[dict], bool]:
-    """The cells at the beginning of a notebook that are whole, without their outputs, and whether these are all."""
-    start, cells, decoder = re.search(r'"cells"\s*:\s*\[', text), [], json.JSONDecoder()
+    """The cells of a notebook that are whole, without their outputs, and whether these are all."""
+    start, cells, decoder, resumed = re.search(r'"cells"\s*:\s*\[', text), [], json.JSONDecoder(), 0
     at = start.end() if start else len(text)
     while len(cells) <= CELLS and (at := BETWEEN.match(text, at).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing as well
         if text[at] == "]":
-            return cells, True
+            return cells, not resumed
         try:
             cell, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            break
+            if (resumed := resumed + 1) > RESUMES or not (found := NEXT_CELL.search(text, at)):
+                break
+            at = found.start(1)
+            continue
+        if resumed and not (isinstance(cell, dict) and {"cell_type", "source"} <= cell.keys()):
+            continue
         kept = ("cell_type", "id", "metadata", "source")
         cells.append({k: cell[k] for k in kept if k in cell} if isinstance(cell, dict) else {})
     return cells, len(cells) > CELLS
@@ -193,6 +203,7 @@ def repair(notebook: NotebookNode, form: Form) -> list[str]:
             cell.metadata.pop("nbgrader", None)
     _recognise(notebook, form, notes)
     _one_of_each(notebook, known, notes)
+    _recognise(notebook, form, notes)  # a copy of another answer's cell that was written over
     _in_order(notebook, form, notes)
     _restore(notebook, known, notes)
     for number, cell in enumerate(notebook.cells):
@@ -268,10 +279,17 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
     """Missing cells, locked text, points and kinds are as they were released."""
     order = {name: i for i, name in enumerate(known)}
     here = {_name(c): c for c in notebook.cells}
+    needed = [name for name, form in known.items() if form.grade or form.task or form.locked]
+    missing = [name for name in needed if name not in here]
+    if few := len(missing) > max(FEW, 0.7 * len(needed)):
+        notes.append(
+            f"{len(missing)} of the {len(needed)} locked and graded cells were missing, and are put back: "
+            "it may be another notebook, or only a part of this one"
+        )
     for name, form in known.items():
         cell = here.get(name)
         if cell is None:
-            if form.grade or form.task or form.locked:
+            if name in missing and not few:
                 notes.append(f"cell {name!r} was missing, and is put back")
             cell = _new(form.cell_type, form.source)
             after = [i for i, c in enumerate(notebook.cells) if (n := _name(c)) and order[n] < order[name]]
@@ -331,9 +349,32 @@ def read_text(path: str | Path) -> tuple[str | None, list[str]]:
         os.close(descriptor)
         return None, [f"{name} is not an ordinary file"]
     with os.fdopen(descriptor, "rb") as file:
-        if facts.st_size > LONGEST:
-            return None, [f"{name} has {facts.st_size} bytes; more than {LONGEST} are not read"]
-        return decode(file.read(LONGEST + 1)), []
+        if facts.st_size <= LONGEST:
+            return decode(file.read(LONGEST + 1)), []
+        return decode(_without_outputs(file.read(SEARCHED))), [
+            f"{name} has {facts.st_size} bytes; only the first {LONGEST} are read, not counting outputs"
+        ]
+
+
+OUTPUTS = re.compile(rb'"outputs"\s*:\s*\[')
+STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]]', re.DOTALL)
+
+
+def _without_outputs(data: bytes) -> bytes:
+    """The first LONGEST bytes of a notebook whose lists of outputs are empty: a loop that printed must not cost what was written."""
+    parts, size, at, tokens = list[bytes](), 0, 0, 0
+    while size <= LONGEST and at < len(data):
+        found = OUTPUTS.search(data, at)
+        parts.append(data[at : min(found.end() if found else len(data), at + LONGEST)])
+        size, at, depth = size + len(parts[-1]), found.end() if found else len(data), 1
+        for token in STRING_OR_BRACKET.finditer(data, at) if found else ():
+            depth, tokens = depth + {0x5B: 1, 0x5D: -1}.get(data[token.start()], 0), tokens + 1
+            at = token.start()
+            if depth == 0 or tokens > MOST:
+                break
+        if depth and found:
+            break
+    return b"".join(parts)[:LONGEST]
 
 
 def decode(data: bytes) -> str:
