@@ -179,12 +179,12 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     residuals = shape.reshape(solution, -1)[:0]
     if m > n and driver != "gelsy" and np.all(rank.all_numbers() == n):
         misses = matmul(A, solution) - X
-        residuals = (misses * misses).sum(-2)
+        residuals = reduce.sum(misses.abs() ** 2 if misses.is_complex() else misses * misses, -2)
     return lstsq_result(
         shape.squeeze(solution, -1) if vectors else solution,
         residuals,
         rank if driver != "gels" else new_tensor(np.zeros(0, np.int64)),
-        values if driver in ("gelsd", "gelss") else new_tensor(np.zeros(0, A.payload.dtype)),
+        values if driver in ("gelsd", "gelss") else new_tensor(np.zeros(0, values.payload.dtype)),
     )
 
 
