@@ -176,7 +176,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     share = max(m, n) * float(np.finfo(A.payload.dtype).eps) if rcond is None else rcond
     rank = reduce.sum(values > values[..., :1] * share, -1)
     solution = matmul(run(rows.pinv, A, rtol=rcond), X)
-    residuals = shape.reshape(solution, -1)[:0]
+    residuals = shape.reshape(solution.real if solution.is_complex() else solution, -1)[:0]
     if m > n and driver != "gelsy" and np.all(rank.all_numbers() == n):
         misses = matmul(A, solution) - X
         residuals = reduce.sum(misses.abs() ** 2 if misses.is_complex() else misses * misses, -2)

@@ -96,9 +96,10 @@ def istft(
     if return_complex and onesided:
         raise RuntimeError("cannot have onesided output if window or input is complex")
     norm, spectra = "ortho" if normalized else "backward", X.transpose(-1, -2)
-    frames = transforms.irfft(spectra, n_fft, norm=norm) if onesided else transforms.ifft(spectra, norm=norm)
-    if not (onesided or return_complex):
-        frames = frames.real
+    if return_complex:
+        frames = transforms.ifft(spectra, norm=norm)
+    else:  # of a real signal the other half of the spectrum says nothing new, and is not read
+        frames = transforms.irfft(spectra[..., : n_fft // 2 + 1], n_fft, norm=norm)
     taps = _whole_window(frames, n_fft, width, window)
     count = frames.shape[-2]
     total = n_fft + hop * (count - 1)
