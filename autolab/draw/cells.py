@@ -1,7 +1,7 @@
 """The tensor of a trace small enough for a node or for a line of a graph: a block of coloured cells, or a histogram of a large one.
 
 Blue is above zero, orange below, in the scale of the whole picture; what is below zero has a mark too, and stands left of a line in
-a histogram. A large tensor of a trace of version 2 is shown by the means of its blocks.
+a histogram. Complex numbers have the colour of their magnitude. A large tensor of a trace of version 2 is shown by the means of its blocks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from autolab.draw.placement import short as _n
 from autolab.trace.model import Trace
-from autolab.trace.values import BINS, TraceValue, histogram, number
+from autolab.trace.values import BINS, TraceValue, histogram, number, sizes
 
 ROOM = 58, 46  # pixels for the cells of a value, and as many beside them for its gradient
 PILL = 60, 18  # and on a line
@@ -27,7 +27,7 @@ def grid_of(value: TraceValue | None) -> np.ndarray | None:
     if value is None or not value.shape or not math.prod(value.shape):
         return None
     if value.complete:
-        return np.asarray(value.data, float).reshape(-1, value.shape[-1])
+        return sizes(value.data).reshape(-1, value.shape[-1])
     if value.heat is None or value.low is None or value.high is None:
         return None
     low, step = value.low, (value.high - value.low) / 9
@@ -51,7 +51,7 @@ def ends_of(value: TraceValue) -> tuple[float, float]:
     """The smallest and the largest finite number of a tensor."""
     if value.low is not None and value.high is not None:
         return value.low, value.high
-    grid = np.asarray(value.data, float)
+    grid = sizes(value.data)
     finite = grid[np.isfinite(grid)]
     return float(finite.min()), float(finite.max())
 
@@ -93,11 +93,12 @@ def block(value: TraceValue, x: float, y: float, full: float, name: str, room: t
     w, h = min(LARGEST, room[0] / columns), min(LARGEST, room[1] / rows)
     out = [f'<g class="al-block"><rect class="al-paper" x="{_n(x)}" y="{_n(y)}" width="{_n(w * columns)}" height="{_n(h * rows)}"/>']
     indices = list(np.ndindex(*value.shape)) if value.complete else None
+    written = np.ravel(value.data) if value.complete else grid.ravel()
     for k, one in enumerate(grid.ravel()):
         i, j = divmod(k, columns)
         at = f'x="{_n(x + j * w)}" y="{_n(y + i * h)}" width="{_n(w)}" height="{_n(h)}"'
         share = FAINT + (1 - FAINT) * min(abs(one) / full, 1.0) if full and one and one == one else 0.0
-        told = f"<title>{escape(f'{name}{list(indices[k])} = {number(one)}')}</title>" if indices else ""
+        told = f"<title>{escape(f'{name}{list(indices[k])} = {_told(written[k])}')}</title>" if indices else ""
         out.append(f'<rect class="al-heat-{"low" if one < 0 else "high"}" fill-opacity="{share:.2f}" {at}>{told}</rect>')
         if one < 0 and min(w, h) >= 6:
             out.append(f'<path class="al-heat-sign" d="M{_n(x + j * w)} {_n(y + i * h + h - 5)}v5h5z"/>')
@@ -107,6 +108,10 @@ def block(value: TraceValue, x: float, y: float, full: float, name: str, room: t
     lines += [f"M{_n(x)} {_n(y + i * h)}h{_n(w * columns)}" for i in range(1, rows)] if h >= 5 else []
     frame = f"M{_n(x)} {_n(y)}h{_n(w * columns)}v{_n(h * rows)}h{_n(-w * columns)}z"
     return "".join([*out, f'<path class="al-heat-edge" d="{"".join(lines)}{frame}"/></g>']), w * columns, h * rows
+
+
+def _told(item):
+    return number(complex(item)) if isinstance(item, str) and item.endswith("j") else number(float(item))
 
 
 def _histogram(counts, ends, x, y, name, room):

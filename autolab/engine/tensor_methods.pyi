@@ -809,6 +809,13 @@ class TensorMethods:
         """Whether an entry is inf."""
     def isreal(self) -> Tensor:
         """Where the imaginary part is 0: everywhere in a real tensor."""
+    def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+        """The signal whose short-time Fourier transform is nearest to `input`, by least squares: the inverse of `stft`.
+
+        Shapes: input (B, N, T) or (N, T), complex; result (B, L) or (L,), real unless `return_complex`. `length` cuts the result, or
+        puts zeros behind it. Raises RuntimeError where the windows leave an entry without weight.
+        Source: Griffin and Lim, Signal estimation from modified short-time Fourier transform, 1984.
+        """
     def item(self) -> Any:
         """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more."""
     @property
@@ -1273,6 +1280,14 @@ class TensorMethods:
         """`squeeze`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."""
     def std(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
         """Standard deviation over all entries or along dim(s): the root of `var`."""
+    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+        """Short-time Fourier transform: the spectrum of each frame of n_fft entries, a frame every hop_length (n_fft // 4).
+
+        Shapes: input (B, L) or (L,), real or complex; window (win_length,), ones by default, zeros around it up to n_fft;
+        result (B, N, T) complex, N = n_fft // 2 + 1 if onesided (the default for real numbers), else n_fft. With `center` the signal is padded
+        by n_fft // 2 at both ends, so that frame t is around entry t * hop_length. return_complex=False gives pairs, (B, N, T, 2).
+        Raises RuntimeError for lengths that do not fit, and for real input without `return_complex`.
+        """
     def storage(self) -> TypedStorage:
         """The memory this tensor looks into, entry by entry. Warns once, as PyTorch does, that `untyped_storage` is the one to use."""
     def storage_offset(self) -> _int:

@@ -149,7 +149,7 @@ def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = Non
     values = pointwise.abs((eigvalsh(A) if hermitian else svdvals(A)).detach())
     if not values.shape[-1]:
         return reduce.sum(pointwise.to(values, dtypes.int64), -1)
-    own = A.payload.dtype
+    own = values.payload.dtype  # real numbers, whatever A is
     bound = reduce.amax(values, -1) * new_tensor(np.asarray(share, own)[()])
     bound = pointwise.maximum(bound, new_tensor(np.asarray(0.0 if least is None else least, own)[()]))
     return reduce.sum(values > shape.unsqueeze(bound, -1), -1)

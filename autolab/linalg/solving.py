@@ -176,15 +176,15 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     share = max(m, n) * float(np.finfo(A.payload.dtype).eps) if rcond is None else rcond
     rank = reduce.sum(values > values[..., :1] * share, -1)
     solution = matmul(run(rows.pinv, A, rtol=rcond), X)
-    residuals = shape.reshape(solution, -1)[:0]
+    residuals = shape.reshape(solution.real if solution.is_complex() else solution, -1)[:0]
     if m > n and driver != "gelsy" and np.all(rank.all_numbers() == n):
         misses = matmul(A, solution) - X
-        residuals = (misses * misses).sum(-2)
+        residuals = reduce.sum(misses.abs() ** 2 if misses.is_complex() else misses * misses, -2)
     return lstsq_result(
         shape.squeeze(solution, -1) if vectors else solution,
         residuals,
         rank if driver != "gels" else new_tensor(np.zeros(0, np.int64)),
-        values if driver in ("gelsd", "gelss") else new_tensor(np.zeros(0, A.payload.dtype)),
+        values if driver in ("gelsd", "gelss") else new_tensor(np.zeros(0, values.payload.dtype)),
     )
 
 

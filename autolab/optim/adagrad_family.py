@@ -11,6 +11,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.optim.optimizer import Optimizer, scalar
 from autolab.optim.running_averages import add_scaled, toward, toward_square
 from autolab.optim.settings import settings
+from autolab.rules.complex_numbers import pairs
 
 
 class Adagrad(Optimizer):
@@ -33,7 +34,8 @@ class Adagrad(Optimizer):
         super().__init__(params, settings(locals()))
         for group in self.param_groups:  # the only optimizer whose state is there before the first step
             for p in group["params"]:
-                self.start(p, np.asarray(p.payload), group)
+                x = np.asarray(p.payload)
+                self.start(p, pairs(x) if x.dtype.kind == "c" else x, group)
 
     def start(self, p: Tensor, x: Any, group: dict[str, Any]) -> dict[str, Any]:
         """The state of p, with its sum of squares as the settings want it."""

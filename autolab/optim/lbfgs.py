@@ -14,6 +14,7 @@ from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.settings import settings
+from autolab.rules.complex_numbers import pairs
 
 
 class LBFGS(Optimizer):
@@ -104,15 +105,15 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> Any:
         """The gradients of all parameters, end to end."""
-        parts = [np.zeros(p.payload.size, p.payload.dtype) if p._grad is None else np.ravel(p._grad.payload)
-                 for p in self.param_groups[0]["params"]]  # fmt: skip
-        return np.concatenate(parts)
+        params = self.param_groups[0]["params"]
+        parts = [in_reals(np.zeros_like(p.payload) if p._grad is None else p._grad.payload) for p in params]
+        return np.concatenate([np.ravel(part) for part in parts])
 
     def _move(self, t: float, d: Any) -> None:
         """Go t times d."""
         start = 0
         for p in self.param_groups[0]["params"]:
-            x = p.writable_array()
+            x = in_reals(p.writable_array())
             x += (t * d[start : start + x.size]).reshape(x.shape)
             start += x.size
             p.version[0] += 1
@@ -133,6 +134,11 @@ class LBFGS(Optimizer):
 def number(loss: Any) -> float:
     """What a closure returned, as a number; float() would warn that the loss requires grad."""
     return float(loss.item() if isinstance(loss, Tensor) else loss)
+
+
+def in_reals(x: Any) -> Any:
+    """Complex numbers as pairs of real ones, in the same memory; real numbers as they are."""
+    return pairs(x) if x.dtype.kind == "c" else x
 
 
 def largest(x: Any) -> float:

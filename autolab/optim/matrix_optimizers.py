@@ -36,6 +36,8 @@ class Adafactor(Optimizer):
     [(2, 1), (1, 2)]
     """
 
+    takes_complex = False
+
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
         eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
@@ -106,6 +108,8 @@ class Muon(Optimizer):
     >>> torch.linalg.svdvals(w.detach()).round()  # of the gradient 3 and 0.1
     tensor([1., 1.])
     """
+
+    takes_complex = False
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95, nesterov: bool = True,

@@ -15,6 +15,7 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import RemovableHandle, Tensor, new_tensor
+from autolab.rules.complex_numbers import pairs
 
 EVERYWHERE: tuple[dict[int, Any], dict[int, Any]] = OrderedDict(), OrderedDict()  # hooks before and after any optimizer's step
 
@@ -50,7 +51,10 @@ class Optimizer:
     tensor([0.9000, 1.1000])
     """
 
-    takes_complex = False  # whether `update` is right for complex numbers
+    takes_complex = True
+    in_pairs = (
+        True  # whether `update` sees a complex parameter, its gradient and its state as pairs of real numbers, along a last axis of 2
+    )
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -102,8 +106,8 @@ class Optimizer:
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
             if p.payload.dtype in dtypes.COMPLEX and not self.takes_complex and type(self).step is Optimizer.step:
                 raise TypeError(
-                    f"{type(self).__name__} does not step complex parameters; SGD does. Or let the parameters be pairs of real numbers, "
-                    "and compute with torch.view_as_complex(pairs)."
+                    f"{type(self).__name__} does not support complex parameters; Adam and SGD do. Or let the parameters be pairs of real "
+                    "numbers, and compute with torch.view_as_complex(pairs)."
                 )
             if not (p.is_leaf or p.retains_grad):
                 raise ValueError(
@@ -162,7 +166,9 @@ class Optimizer:
                     x, g = p.payload, grad.payload
                     if type(x) is not np.ndarray:  # a 0-d parameter is a number, which cannot be written to
                         x, g = p.writable_array(), np.asarray(g)
-                    if x.itemsize >= 4:
+                    if x.dtype.kind == "c" and self.in_pairs:
+                        update(p, pairs(x), pairs(g), group)
+                    elif x.itemsize >= 4:
                         update(p, x, g, group)
                     else:  # half precision has too few digits for sums of squares: compute in float32, round once
                         wide = x.astype(np.float32)

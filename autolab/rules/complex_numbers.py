@@ -21,8 +21,8 @@ E, L = ELEMENTWISE, LINEAR
 
 WITH_A_DERIVATIVE = """
 add sub rsub mul div neg reciprocal pow_scalar addcmul addcdiv lerp
-exp expm1 exp2 log log1p log2 log10 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh atanh sigmoid sinc
-where masked_fill sum mean prod cumsum cumprod
+exp expm1 exp2 log log1p log2 log10 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh atanh sigmoid sinc silu
+where masked_fill sum mean prod cumsum cumprod logsumexp
 mm bmm mv vm dot matmul outer outer_sum linear addmm einsum
 place add_at index index_put gather scatter scatter_add index_select index_add embedding embedding_back put_along_axis
 flip roll repeat cat stack diagonal_scatter tril triu as_strided_back as_strided_scatter unfold_back put
@@ -154,3 +154,9 @@ norm = instead_of(reduce.norm, op(
 ))  # fmt: skip
 var = instead_of(reduce.var, op("var_complex", var_values, GENERAL, node="VarBackward0", complex=ADJOINT, x=reduce.var.rules["x"].function))
 std = instead_of(reduce.std, op("std_complex", std_values, GENERAL, node="StdBackward0", complex=ADJOINT, x=reduce.std.rules["x"].function))
+# And the mean beside them, which is linear.
+for row, values in ((reduce.var_mean, var_values), (reduce.std_mean, std_values)):
+    instead_of(row, op(
+        f"{row.name}_complex", reduce.beside_mean(values), GENERAL, node=row.node_name, outputs=2, complex=ADJOINT,
+        x=row.rules["x"].function,
+    ))  # fmt: skip

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from autolab.engine.op import BILINEAR, GENERAL, LINEAR, op
+from autolab.engine.op import BILINEAR, GENERAL, HOLOMORPHIC, LINEAR, op
 from autolab.rules.reduce import channel_sums, merge_samples
 
 
@@ -132,18 +132,18 @@ def cropped(out, shape):
 
 
 conv = op(
-    "conv", conv_values, GENERAL, node="ConvolutionBackward0", batch=conv_batch,
+    "conv", conv_values, GENERAL, complex=HOLOMORPHIC, node="ConvolutionBackward0", batch=conv_batch,
     x=to_input, weight=to_weight, bias=lambda g: channel_sums(g),
 )  # fmt: skip
 conv_input = op(
-    "conv_input", conv_input_values, BILINEAR, node="ConvolutionBackward0", batch=conv_input_batch,
+    "conv_input", conv_input_values, BILINEAR, complex=HOLOMORPHIC, node="ConvolutionBackward0", batch=conv_input_batch,
     g=lambda u, g_shape, weight, stride, padding, dilation, groups:
         cropped(again(u, weight, stride, padding, dilation, groups), g_shape),
     weight=lambda u, g, weight_shape, stride, padding, dilation, groups:
         to_weight(g, u, weight_shape, stride, padding, dilation, groups),
 )  # fmt: skip
 conv_weight = op(
-    "conv_weight", conv_weight_values, BILINEAR, node="ConvolutionBackwardBackward0", batch=conv_weight_batch,
+    "conv_weight", conv_weight_values, BILINEAR, complex=HOLOMORPHIC, node="ConvolutionBackwardBackward0", batch=conv_weight_batch,
     g=lambda u, g_shape, x, stride, padding, dilation, groups: cropped(again(x, u, stride, padding, dilation, groups), g_shape),
     x=lambda u, g, x_shape, stride, padding, dilation, groups: to_input(g, u, x_shape, stride, padding, dilation, groups),
 )  # fmt: skip
@@ -172,11 +172,11 @@ def fold_values(g, *, shape, kernel, stride, padding, dilation):
 
 
 unfold = op(
-    "im2col", unfold_values, LINEAR, node="Im2ColBackward0",
+    "im2col", unfold_values, LINEAR, complex=HOLOMORPHIC, node="Im2ColBackward0",
     x=lambda g, x_shape, kernel, stride, padding, dilation:
         fold(g, shape=x_shape[-len(kernel):], kernel=kernel, stride=stride, padding=padding, dilation=dilation),
 )  # fmt: skip
 fold = op(
-    "col2im", fold_values, LINEAR, node="Col2ImBackward0",
+    "col2im", fold_values, LINEAR, complex=HOLOMORPHIC, node="Col2ImBackward0",
     g=lambda u, kernel, stride, padding, dilation: unfold(u, kernel=kernel, stride=stride, padding=padding, dilation=dilation),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autolab.engine.op import GENERAL, op
+from autolab.engine.op import GENERAL, HOLOMORPHIC, op
 from autolab.rules.reduce import call_row
 
 
@@ -29,7 +29,7 @@ def opposite(widths):
 
 
 pad = op(
-    "constant_pad_nd", pad_values, GENERAL, batch=call_row,
+    "constant_pad_nd", pad_values, GENERAL, batch=call_row, complex=HOLOMORPHIC,
     x=lambda g, widths: pad(g, widths=opposite(widths), value=0),
     jvp=lambda dx, widths: pad(dx, widths=widths, value=0),
 )  # fmt: skip

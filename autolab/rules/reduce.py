@@ -238,7 +238,7 @@ cumsum = op(
 
 
 def logsumexp_values(x, *, axis, keepdims=False):
-    top = np.max(x, axis=axis, keepdims=True, initial=-math.inf)
+    top = np.max(np.real(x), axis=axis, keepdims=True, initial=-math.inf)
     top = np.where(np.isfinite(top), top, 0)
     out = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return out if keepdims else np.squeeze(out, axis)[()]

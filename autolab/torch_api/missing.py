@@ -15,12 +15,10 @@ from autolab.engine.tensor import Tensor
 
 # What people look for under a name that is not here, by the end of the dotted name.
 _DENSE = "all tensors are dense"
-_FOURIER = "fft.rfft of x.unfold(-1, size, step) transforms each window"
 _GRAPH = "trace.record shows the graph of a run"
 INSTEAD = {
     **dict.fromkeys(("complex32", "chalf"), "complex numbers are complex64 or complex128"),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "to_sparse", "coalesce", "is_coalesced"), _DENSE),
-    **dict.fromkeys(("stft", "istft"), _FOURIER),
     **dict.fromkeys(("export", "symbolic_trace", "GraphModule"), _GRAPH),
     "SparseAdam": "all tensors are dense; optim.Adam moves the same parameters",
     "DistributedSampler": "one process computes, so every sampler is for the whole data set",

@@ -1,5 +1,7 @@
 """From a loss to a trace: walk the engine's own backward pass and write down what happens."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -7,7 +9,7 @@ from autolab.engine.tensor import Tensor
 from autolab.trace import adapter
 from autolab.trace.model import GradUpdate, HookEvent, SavedItem, SentGradient, Trace, TraceEdge, TraceNode, TraceStep
 from autolab.trace.names import find_names
-from autolab.trace.sentences import broadcast_axes, equation, step_sentence, symbol
+from autolab.trace.sentences import broadcast_axes, conjugated, equation, step_sentence, symbol
 from autolab.trace.values import shape_text, value_of
 from autolab.utils.collector import collector_paused
 
@@ -182,7 +184,7 @@ class _Recorder:
             made.op, made.symbol, made.forward = op.name, symbol(op.name), adapter.forward_formula(op)
             made.settings = ", ".join([f"{k}={v!r}" for k, v in settings.items() if not _is_array(v)])
             needed = [name for name, (child, _) in zip(self.input_names[node], self.engine_nodes[node]) if child is not None]
-            made.rules = [adapter.rule_of(op, name)[0] for name in needed]
+            made.rules = [self._rule(node, name)[0] for name in needed]
         return made
 
     def _saved_item(self, name, raw):
@@ -200,6 +202,13 @@ class _Recorder:
             for index, (child, output) in enumerate(inputs):
                 if child is not None:
                     self.edges[node, index] = TraceEdge(f"e{len(self.edges)}", self.ids[child], target, output, names[index], index)
+
+    def _rule(self, node, name):
+        """The rule for an input as it runs at this node, which may conjugate, and its name for the gradient."""
+        rule, gradient = adapter.rule_of(node.op, name)
+        if node.numbers == "complex" and gradient is not None:
+            rule = replace(rule, formula=conjugated(rule.formula, gradient))
+        return rule, gradient
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -238,12 +247,13 @@ class _Recorder:
         value = self._gradient(g)
         if node.op is None or node.outputs > 1 or adapter.has_post_hooks(node):
             return SentGradient(edge.id, value)
-        rule, gradient = adapter.rule_of(node.op, edge.input)
+        rule, gradient = self._rule(node, edge.input)
         if gradient is None:
             return SentGradient(edge.id, value, rule.formula)
         known = {**adapter.settings_of(node), **self.saved[node], gradient: incoming[0]}
         axes = broadcast_axes(value.shape, received[0].shape) if node.op.kind == "elementwise" else ()
-        return SentGradient(edge.id, value, rule.formula, equation(rule.formula, known, value, axes))
+        formula = f"real({rule.formula})" if node.numbers == "complex" and "complex" not in value.dtype else rule.formula
+        return SentGradient(edge.id, value, formula, equation(formula, known, value, axes))
 
 
 def _labels(named):

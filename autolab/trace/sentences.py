@@ -22,12 +22,12 @@ SUMMED = ", summed over "
 SPOKEN = 60  # a longer rule is left to the eye; the sentence says its result
 
 NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
-NUMBERS = np.floating, float, int, np.integer, np.bool_
+NUMBERS = np.floating, float, int, np.integer, np.bool_, complex, np.complexfloating
 
 
 def symbol(op: str) -> str:
     """The sign of an operation, as a formula would print it; "" if it has none."""
-    return SYMBOLS.get(op, "")
+    return SYMBOLS.get(op.removesuffix("_complex"), "")
 
 
 def fill(formula: str, values: Mapping[str, Any]) -> str:
@@ -42,18 +42,19 @@ def fill(formula: str, values: Mapping[str, Any]) -> str:
     """
     pieces, end = _pieces(formula)
     told = []
-    for before, name, alone in pieces:
+    for before, name, alone, enclosed in pieces:
         text = _value_text(values[name]) if name in values else name
-        told += before, text if alone or text[0] != "-" else f"({text})"
+        bare = enclosed if name in values and text[-1] == "j" else alone or text[0] != "-"
+        told += before, text if bare else f"({text})"
     return "".join(told) + end
 
 
 @lru_cache(1024)
 def _pieces(formula):
-    """A formula in pieces, and its end: what is before a name, the name, whether a minus there needs no brackets."""
+    """A formula in pieces, and its end: what is before a name, the name, whether a minus needs no brackets there, and whether a sum."""
     found, at = [], 0
     for match in NAME.finditer(formula):
-        found.append((formula[at : match.start()], match.group(), _stands_alone(formula, match)))
+        found.append((formula[at : match.start()], match.group(), _stands_alone(formula, match), _is_enclosed(formula, match)))
         at = match.end()
     return found, formula[at:]
 
@@ -129,6 +130,23 @@ class _FirstOrder(ast.NodeTransformer):
 def _stands_alone(formula, match):
     before, after = formula[: match.start()].rstrip(), formula[match.end() :].lstrip()
     return (not before or before[-1] in "(,[=") and not after.startswith("**")
+
+
+def _is_enclosed(formula, match):
+    before, after = formula[: match.start()].rstrip(), formula[match.end() :].lstrip()
+    return (not before or before[-1] in "(,[=") and (not after or after[0] in "),]")
+
+
+def conjugated(formula: str | None, gradient: str) -> str | None:
+    """The rule as a node of complex numbers runs it: between two conjugates.
+
+    >>> conjugated("g * y", "g"), conjugated("g", "g")
+    ('conj(conj(g) * y)', 'g')
+    """
+    if formula is None or formula == gradient:
+        return formula
+    inner = re.sub(rf"(?<![\w.]){gradient}(?!\w)", f"conj({gradient})", formula)
+    return f"conj({inner})"
 
 
 def _value_text(value):

@@ -19,14 +19,16 @@ CORNER = 4  # rows and columns of the corner that stands for a larger one
 FLOATS = float, np.floating
 
 
-def number(x: float | np.generic, digits: int = 6) -> str:
+def number(x: complex | np.generic, digits: int = 6) -> str:
     """One number as text, with at most `digits` significant digits.
 
-    >>> number(30.0), number(-0.1234567), number(float("nan")), number(True)
-    ('30', '-0.123457', 'nan', 'True')
+    >>> number(30.0), number(-0.1234567), number(float("nan")), number(True), number(1.5 - 2j)
+    ('30', '-0.123457', 'nan', 'True', '1.5-2j')
     """
     if isinstance(x, FLOATS):
         return format(float(x), ".6g" if digits == 6 else f".{digits}g")
+    if isinstance(x, (complex, np.complexfloating)):
+        return f"{x.real + 0.0:.{digits}g}{x.imag + 0.0:+.{digits}g}j"  # + 0.0: no minus before a zero
     if isinstance(x, (bool, np.bool_)):
         return str(bool(x))
     if isinstance(x, (int, np.integer)):
@@ -34,11 +36,11 @@ def number(x: float | np.generic, digits: int = 6) -> str:
     return f"{float(x):.{digits}g}"
 
 
-def narrow(x: float, width: int = 8) -> str:
-    """One number in at most `width` characters, for a label on an edge.
+def narrow(x: complex, width: int = 8) -> str:
+    """One number in at most `width` characters, for a label on an edge; a complex one needs a few more in the worst case.
 
-    >>> narrow(30.0), narrow(-0.000123456), narrow(12345678901.0)
-    ('30', '-0.00012', '1.23e+10')
+    >>> narrow(30.0), narrow(-0.000123456), narrow(12345678901.0), narrow(3.14159 - 2j)
+    ('30', '-0.00012', '1.23e+10', '3.142-2j')
     """
     text = number(x, width)
     digits = width - 1
@@ -65,7 +67,34 @@ def _plain(x):
 def _nested_list(array):
     if array.dtype.kind in "biu":
         return array.tolist()
+    if array.dtype.kind == "c":
+        return _written(array.tolist())
     return _plain(array.astype(np.float64).tolist())
+
+
+def _written(x):
+    # JSON has no complex numbers either: text, with all digits.
+    if isinstance(x, list):
+        return [_written(item) for item in x]
+    return str(x).strip("()") if x.real else f"0{x.imag + 0.0:+}j"
+
+
+def _read(item):
+    if not isinstance(item, str):
+        return item
+    return complex(item) if item.endswith("j") else float(item)
+
+
+def sizes(data: Any) -> np.ndarray:
+    """The numbers of `TraceValue.data` as floats: of complex ones the magnitudes.
+
+    >>> sizes([1.0, "nan"]), sizes(["3+4j", "0-2j"])
+    (array([ 1., nan]), array([5., 2.]))
+    """
+    array = np.asarray(data)
+    if array.dtype.kind == "U" and any(text.endswith("j") for text in array.flat):
+        return np.abs(array.astype(complex))
+    return np.asarray(data, float)
 
 
 def _inline(array):
@@ -78,10 +107,10 @@ def _inline(array):
 class TraceValue:
     """A tensor in a trace.
 
-    Up to 64 elements, `data` holds every number exactly. Beyond that `data` is None and the summary stands for it:
-    `low`, `high` and `mean` of the finite elements, how many are not finite, a `corner` of at most 4 by 4, a small map of
-    its `heat`, the `counts` of a histogram (None in a trace of version 2), and a `fingerprint` of the bytes, so that two runs can
-    be compared.
+    Up to 64 elements, `data` holds every number exactly, complex ones as text ("3+4j"). Beyond that `data` is None and the summary
+    stands for it: `low`, `high` and `mean` of the finite elements, how many are not finite, a `corner` of at most 4 by 4, a small
+    map of its `heat`, the `counts` of a histogram (None in a trace of version 2), and a `fingerprint` of the bytes, so that two
+    runs can be compared. Of complex numbers all but the corner and the fingerprint speak of magnitudes.
 
     >>> from autolab.trace import graph
     >>> small, large = (graph(torch.ones(n, requires_grad=True) * 2).nodes[0].value for n in (2, 1000))
@@ -113,7 +142,7 @@ class TraceValue:
     def label(self) -> str:
         """At most eight characters: the number, the shape, or how many dimensions: "30", "[64,10]", "[4-d]"."""
         if not self.shape and self.data is not None:
-            return narrow(self.data if not isinstance(self.data, str) else float(self.data))
+            return narrow(_read(self.data))
         size = f"[{','.join(map(str, self.shape))}]"
         return size if len(size) <= 8 else f"[{len(self.shape)}-d]"
 
@@ -147,20 +176,20 @@ def _name(dtype):
 
 
 def value_of(raw: ArrayLike) -> TraceValue:
-    """Summarise an ndarray or a NumPy scalar. Raises TypeError for complex numbers.
+    """Summarise an ndarray or a NumPy scalar.
 
     >>> value_of(np.float32(30)).text
     '30'
     >>> value_of(np.zeros((64, 10), np.float32)).text
     '[64, 10], all 0'
+    >>> value_of(np.array([3 + 4j, -1j])).text, value_of(np.full(100, 3 + 4j)).text
+    ('[3+4j, 0-1j]', '[100], magnitudes all 5')
     """
     array = raw if isinstance(raw, np.generic) else np.asarray(raw)
     dtype = _name(array.dtype)
-    if array.dtype.kind == "c":
-        raise TypeError(
-            f"pictures of a graph show real numbers, and one of its tensors is {dtype}. Compute with the parts: z.real, z.imag."
-        )
     if array.ndim == 0:
+        if array.dtype.kind == "c":
+            return TraceValue((), dtype, number(array[()]), _written(array.item()))
         item = array.item() if array.dtype.kind in "biu" else float(array)
         text = number(item)
         return TraceValue((), dtype, text, item if math.isfinite(item) else text)
@@ -170,8 +199,9 @@ def value_of(raw: ArrayLike) -> TraceValue:
         text = _inline(array) if array.size <= INLINE else f"{shape_text(array.shape)}, {_range(array)[3]}"
         return TraceValue(array.shape, dtype, text, data=_nested_list(array))
     low, high, mean, phrase, bad = _range(array)
-    corner = array[(0,) * (array.ndim - 2) + (slice(CORNER),) * min(array.ndim, 2)]
-    digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
+    whole, array = array, _magnitudes(array)
+    corner = whole[(0,) * (array.ndim - 2) + (slice(CORNER),) * min(array.ndim, 2)]
+    digest = hashlib.blake2b(np.ascontiguousarray(whole).tobytes(), digest_size=8).hexdigest()
     summary = {"low": low, "high": high, "mean": mean, "nonfinite": bad, "corner": _nested_list(corner), "fingerprint": digest}
     summary |= {"heat": _heat(array, low, high), "counts": histogram(array, low, high)}
     return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", **summary)
@@ -220,7 +250,13 @@ def _blocks(array, starts):
     return np.add.reduceat(rows, starts[1], axis=1)
 
 
+def _magnitudes(array):
+    return np.abs(array) if array.dtype.kind == "c" else array
+
+
 def _range(array):
+    of = "magnitudes " if array.dtype.kind == "c" else ""
+    array = _magnitudes(array)
     wide = array if array.dtype.kind in "fiu" and array.dtype.itemsize >= 4 else array.astype(np.float64)
     with np.errstate(invalid="ignore"):
         low, high = float(wide.min()), float(wide.max())
@@ -231,7 +267,7 @@ def _range(array):
         if not finite.size:
             return None, None, None, "nothing finite", bad
         wide, low, high = finite, float(finite.min()), float(finite.max())
-    phrase = f"all {number(low)}" if low == high else f"{number(low)} to {number(high)}"
+    phrase = f"{of}all {number(low)}" if low == high else f"{of}{number(low)} to {number(high)}"
     if bad:
         phrase += f", {bad} not finite"
     return low, high, float(wide.mean(dtype=np.float64)), phrase, bad

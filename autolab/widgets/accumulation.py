@@ -10,6 +10,7 @@ from autolab.draw.curves import heights, sample
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name, value_and_gradient
 from autolab.widgets.panel import Frame, StateMachine
+from autolab.widgets.real_numbers import of_real_numbers
 
 BACKWARD, ZERO, STEP = "Backward", "Zero grad", "Step"
 TILE, HIGH, LOW = 276, 300, 36  # pixels of a half, and of what is below it
@@ -21,6 +22,7 @@ def square(w):
     return w**2
 
 
+@of_real_numbers
 def accumulation(f=square, w=3.0, lr=0.1):
     """Drag the gradient into the bucket, tip it out, drag what is in it onto the curve: every backward pass adds to `.grad`.
 

@@ -11,6 +11,7 @@ from autolab.draw.chart import words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.heat_maps import GAP, TILE, brief, factor, heat_map, middle
 from autolab.widgets.panel import Frame, Panel, choice, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 from autolab.widgets.shapes import ring
 
 MOST = 5, 4  # tokens and numbers of each that a picture has room for
@@ -21,6 +22,7 @@ K = ((1.0, 0.0), (-0.5, 1.0), (1.0, 1.0))
 V = ((1.0, 0.0), (0.5, -1.0), (-1.0, 3.0))
 
 
+@of_real_numbers
 def attention_backward(q=Q, k=K, v=V):
     """Backward through attention from one output token: the rows of Q, K and V that it touches, with a causal mask and without.
 

@@ -19,6 +19,7 @@ from autolab.draw.svg import render
 from autolab.trace import graph, record, watch
 from autolab.trace.values import narrow, number
 from autolab.widgets.base import Undoable
+from autolab.widgets.real_numbers import of_real_numbers
 
 UNARY = {"square": lambda h: h**2, "exp": torch.exp, "sin": torch.sin, "relu": torch.relu}
 BINARY = {"+": lambda h, v: h + v, "×": lambda h, v: h * v}
@@ -397,6 +398,7 @@ class GraphBuilder(Undoable):
         return self.state()
 
 
+@of_real_numbers
 def graph_builder(functions=None, **leaves):
     """Build a graph one operation at a time, and see node, value and `grad_fn`; then run backward through it. Every press can be undone.
 

@@ -10,6 +10,7 @@ from autolab.draw.chart import words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.heat_maps import GAP, TILE, brief, factor, heat_map, middle
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 
 MOST = 6, 3  # rows and columns of the input, and of the kernel
 TALL, TOP, TITLE = 30, 34, 36  # pixels of a cell, and above the first and the second row of matrices
@@ -19,6 +20,7 @@ KERNEL = ((1, 2), (3, 4))
 FIRST = -1.0, 0.0, 1.0  # stops of w[0, 0]
 
 
+@of_real_numbers
 def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
     """Forward and back through a convolution, entry by entry: windows of the input, the kernel turned around, and its own gradient.
 

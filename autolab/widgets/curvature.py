@@ -11,6 +11,7 @@ from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
 from autolab.widgets.race import clipped, goal, surface
+from autolab.widgets.real_numbers import of_real_numbers
 
 TILE, PLOT, HIGH = 276, 252, 322
 STOPS = 5  # places along each axis: the page has them all
@@ -42,6 +43,7 @@ def rosenbrock(x, y):
     return (1 - x) ** 2 / 10 + (y - x**2) ** 2
 
 
+@of_real_numbers
 def curvature(f=None, start=(-1.0, 1.0), x=(-2, 2), y=(-2, 2), stops=STOPS, rates=RATES):
     """Newton's step against the gradient's: drag the point, slide the step size, turn v and see H v, which needs no Hessian H.
 

@@ -7,6 +7,7 @@ from autolab.draw import chart
 from autolab.trace import graph, record, watch
 from autolab.trace.values import narrow, number
 from autolab.widgets.panel import Frame, Panel, choice
+from autolab.widgets.real_numbers import of_real_numbers
 
 RECORDING = {
     "is recorded": [], "runs under no_grad": ["with torch.no_grad():"], "runs under inference_mode": ["with torch.inference_mode():"],
@@ -32,6 +33,7 @@ SIZE = 288, 456
 BLADES = "M-6 -5L5 3M-6 5L5 -3M-9.5 -5a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0 -5 0M-9.5 5a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0 -5 0"
 
 
+@of_real_numbers
 def scissors(x=2.0, w=3.0):
     """x and w to a to b to c: cut edges of the graph, run backward, and see which leaf gets a gradient and what raises.
 

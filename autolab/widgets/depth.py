@@ -8,6 +8,7 @@ import autolab as torch
 from autolab.draw import chart
 from autolab.draw.chart import Axes
 from autolab.widgets.panel import Frame, Panel, choice, slider
+from autolab.widgets.real_numbers import of_real_numbers
 
 GAINS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 ACTIVATIONS = {"none": lambda h: h, "tanh": torch.tanh, "relu": torch.relu, "sigmoid": torch.sigmoid}
@@ -16,6 +17,7 @@ FATES = ("vanishes", 0.01), ("shrinks", 0.5), ("keeps its size", 2), ("grows", 1
 BINS = np.linspace(*POWERS, 49)
 
 
+@of_real_numbers
 def vanishing_and_exploding(depths=(2, 4, 8, 16, 24), gains=GAINS, activations=None, width=64, batch=64, seed=0):
     """Histograms of values and of gradients, layer by layer, in a deep network whose weights have standard deviation gain / sqrt(width).
 

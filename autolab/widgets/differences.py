@@ -8,6 +8,7 @@ from autolab.draw.chart import Axes
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
+from autolab.widgets.real_numbers import of_real_numbers
 
 STEPS = [10.0 ** (k / 2) for k in range(-32, 1)]
 FLOOR = 1e-17  # what is exact is drawn here: a logarithm has no place for 0
@@ -24,6 +25,7 @@ def growing_wave(x):
     return np.exp(x) * np.sin(x)
 
 
+@of_real_numbers
 def finite_differences(f=growing_wave, x=1.0):
     """The error of a difference quotient against its step h: one-sided, central and complex, beside the engine's own gradient.
 

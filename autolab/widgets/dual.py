@@ -14,6 +14,7 @@ from autolab.trace.values import number
 from autolab.transforms.dual import ForwardMode, rule_arguments, rule_of
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 
 STOPS = 25
 REACH = 2.0  # how far an input's slider and curve go to either side
@@ -42,6 +43,7 @@ def product_and_sine(x, y):
     return x * y + torch.sin(x)
 
 
+@of_real_numbers
 def dual_numbers(f=product_and_sine, /, **inputs):
     """A program run on dual numbers: each line computes a value, and beside it the tangent, by the rule of the same operation.
 

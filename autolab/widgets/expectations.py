@@ -11,6 +11,7 @@ from autolab.draw.curves import sample
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
+from autolab.widgets.real_numbers import of_real_numbers
 
 CLOUD = 400  # estimates in a cloud
 BIN = 8  # pixels
@@ -38,6 +39,7 @@ def ripples(x):
     return x + torch.sin(8 * x)
 
 
+@of_real_numbers
 def expectation_gradients(f=None, mus=(-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5), sigmas=(0.5, 1.0), samples=(4, 32), seed=0):
     """Two ways to estimate the gradient, with respect to mu, of the mean of f(x) for x from the normal distribution N(mu, sigma).
 

@@ -434,6 +434,11 @@ def _coarser(slider, most):
 def _constant(name, given):
     if isinstance(given, torch.Tensor):
         return given
+    if isinstance(given, complex | np.complexfloating):
+        raise TypeError(
+            f"{name} is complex: a slider moves one real number. Explore two of them, explore(lambda x, y: f(torch.complex(x, y)), "
+            "x=(-3, 3), y=(-3, 3)); or give torch.tensor(z), which stays as it is."
+        )
     if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
         raise TypeError(
             f"{name} is {type(given).__name__}, expected a range (low, high), a number or a Tensor. "
@@ -460,6 +465,11 @@ def _check(result):
         raise RuntimeError(
             f"explore shows functions with a single number as result; this one has shape {list(result.shape)}. "
             "Reduce it: explore(lambda x: f(x).sum(), x=(-3, 3))."
+        )
+    if result.is_complex():
+        raise TypeError(
+            "explore shows functions with a real number as result; this one returned a complex one, which has no slope to draw. "
+            "Return z.abs(), z.real or z.imag."
         )
     if not result.requires_grad:
         raise RuntimeError(

@@ -15,6 +15,7 @@ from autolab.draw.svg import render, value_line
 from autolab.trace import Trace, record, watch
 from autolab.trace.values import number
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 
 STOPS = 61
 NODE = re.compile(r'(?=<g class="al-(?:node|edge|leaf|op|custom|out))')
@@ -66,6 +67,7 @@ def square_of_line(x):
     return (3 * x + 2) ** 2
 
 
+@of_real_numbers
 def chain_rule(f=square_of_line, x=(-2, 2)):
     """Drag x along a function: each operation has its own curve and slope, and the slopes multiply.
 
@@ -289,6 +291,7 @@ class StraightThrough(torch.autograd.Function):
 MENU = torch.relu, StraightThrough, torch.round, torch.sigmoid, torch.abs
 
 
+@of_real_numbers
 def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
     """Two functions side by side: their values forward, and the gradients that their rules give backward.
 
@@ -415,6 +418,7 @@ def _rule_line(axes, x, value, gradient):
 # -- 1: forward and back ---------------------------------------------------------------------------
 
 
+@of_real_numbers
 def forward_and_back(f=square_of_line, /, **inputs):
     """Values forward, one operation at a time, and then gradients back, one node at a time.
 

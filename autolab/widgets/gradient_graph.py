@@ -15,6 +15,7 @@ from autolab.trace import graph, watch
 from autolab.trace.values import narrow, number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 
 FUNCTIONS = {"x ** 3": lambda x: x**3, "x * sin(x)": lambda x: x * torch.sin(x), "tanh(x)": torch.tanh}
 STOPS, REACH = 7, 1.5  # stops of x, and how far they go to either side
@@ -59,6 +60,7 @@ class Places(NamedTuple):
     size: tuple
 
 
+@of_real_numbers
 def gradient_graph(f=None, x=1.5):
     """The graph of the gradient: with `create_graph=True` the backward pass adds nodes, and the gradient can be differentiated again.
 

@@ -12,6 +12,7 @@ from autolab.draw.curves import contours, simplified
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, choice, slider
+from autolab.widgets.real_numbers import of_real_numbers
 
 MOST = 100  # steps until Newton's method gives up
 SHOWN = 12  # the last ones have room
@@ -39,6 +40,7 @@ def kepler(a, x):
     return x - 0.8 * torch.sin(x) - a
 
 
+@of_real_numbers
 def implicit_function(F=None, a=(-2.5, 2.5), x=(-2.5, 2.5), starts=(-2.0, 0.0, 2.0), stops=11):
     """Drag a, and the solution x of F(a, x) = 0 slides along its curve; its derivative dx/da = -F_a / F_x needs no solver.
 

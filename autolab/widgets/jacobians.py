@@ -12,6 +12,7 @@ from autolab.trace import record
 from autolab.trace.values import number, shape_text
 from autolab.widgets.costs import shortest_time
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 from autolab.widgets.shapes import MOST, grid, ring
 
 SIZES = 1, 2, 4, 8
@@ -160,6 +161,7 @@ CELL = 48, 30
 GAP = 6
 
 
+@of_real_numbers
 def vector_jacobian(functions=None, x=(0.5, -1.0, 1.0, 0.0)):
     """Row vector times Jacobian, and Jacobian times column vector: the matrix, which is never built, and the rule that replaces it.
 

@@ -5,12 +5,14 @@ from autolab.draw import chart
 from autolab.draw.chart import words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.panel import Frame, Panel, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 from autolab.widgets.shapes import cell_size, check_size, grid, leaf_of, ring, texts_of
 
 BESIDE, BELOW = 28, 40  # pixels between two matrices; below there is a title
 LEFT, TOP = 12, 34
 
 
+@of_real_numbers
 def matmul_backward(a=(2, 3), b=(3, 4), g=None):
     """The two gradients of a matrix product, cell by cell: which outputs an entry touches, and so which operand is transposed.
 

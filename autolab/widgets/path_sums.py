@@ -10,6 +10,7 @@ from autolab.draw import chart
 from autolab.draw.chart import Axes, words
 from autolab.trace.values import number
 from autolab.widgets.panel import Frame, StateMachine
+from autolab.widgets.real_numbers import of_real_numbers
 
 MOST_PATHS = 256
 ARCS = 4  # paths through one block that a picture has room for
@@ -26,6 +27,7 @@ def residual_block(h):
     return h + torch.exp(-h)
 
 
+@of_real_numbers
 def paths(f=residual_block, x=1.0, blocks=3):
     """The chain rule as a sum over all paths, and as the engine computes it: gradients are added at each node, which is visited once.
 

@@ -10,11 +10,13 @@ from autolab import datasets, nn
 from autolab.draw import chart
 from autolab.draw.chart import Axes, short
 from autolab.widgets.panel import Frame, Panel, slider
+from autolab.widgets.real_numbers import of_real_numbers
 
 TILE, HIGH = 276, 316
 SMALLEST, NORMAL, LARGEST = 2.0**-24, 2.0**-14, 65504.0
 
 
+@of_real_numbers
 def underflow(gradients=None, history=None):
     """Where the sizes of gradients lie in float16's range, and what a loss scale does to them.
 

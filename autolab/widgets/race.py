@@ -13,6 +13,7 @@ from autolab.draw.curves import contours, simplified
 from autolab.trace.values import number
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 
 RATES = 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0
 MOMENTA = 0.0, 0.5, 0.8, 0.9, 0.95, 0.99
@@ -27,6 +28,7 @@ def valley(x, y):
     return 0.1 * x**2 + 2 * (y - 0.3 * x**2) ** 2
 
 
+@of_real_numbers
 def optimizer_race(f=valley, start=(-2.5, 1.0), x=(-3, 3), y=(-1, 3), steps=40, rates=RATES, optimizers=None, momenta=MOMENTA):
     """SGD, momentum and Adam go down the same surface; drag the start, slide the learning rate and the momentum.
 

@@ -9,6 +9,7 @@ from autolab.draw import chart
 from autolab.draw.chart import rectangle, words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.panel import Frame, Panel, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 
 MOST = 8  # rows and columns that a picture has room for
 PAGES = 4  # and matrices, one below another, of a tensor with three axes
@@ -102,6 +103,7 @@ class Stretched:
         return parts
 
 
+@of_real_numbers
 def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
     """Two shapes in: which axes are stretched on the way forward, and summed on the way back.
 

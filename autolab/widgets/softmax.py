@@ -8,6 +8,7 @@ from autolab.draw.chart import rectangle, words
 from autolab.trace.values import number, shape_text
 from autolab.widgets.heat_maps import GAP, TILE, brief, factor, heat_map, middle
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 from autolab.widgets.shapes import ring
 
 MOST = 6  # logits that a picture has room for
@@ -18,6 +19,7 @@ UNIT = 11  # of a bar, for 1
 Z, P, J = 112, 154, 222  # from the top
 
 
+@of_real_numbers
 def softmax_backward(z=(2.0, 1.0, 0.0, -1.0), temperatures=(0.5, 1.0), target=1):
     """Backward through softmax: which logits a gradient of the probabilities reaches, with the Jacobian and without it.
 

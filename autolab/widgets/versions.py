@@ -8,6 +8,7 @@ from autolab.trace import graph
 from autolab.trace.values import narrow
 from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, StateMachine
+from autolab.widgets.real_numbers import of_real_numbers
 
 WRITES = {
     "a.add_(1)": "a.add_(1)", "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
@@ -19,6 +20,7 @@ SECOND = 284  # where the second tile begins
 LINE = 29  # characters of a line in a tile
 
 
+@of_real_numbers
 def version_counter(f=torch.square, values=(0.0, 1.0)):
     """A tensor, a view of it and what the graph saved: write in place, and see whose version moves and who notices.
 

@@ -11,6 +11,7 @@ from autolab.trace.values import shape_text
 from autolab.widgets.functions import function_name
 from autolab.widgets.listing import run_both
 from autolab.widgets.panel import Frame, Panel, choice, slider, timeline
+from autolab.widgets.real_numbers import of_real_numbers
 from autolab.widgets.vmap_picture import (
     APART,
     MOST_NUMBERS,
@@ -35,6 +36,7 @@ def squared_error(w, x, y):
     return (w @ x - y) ** 2
 
 
+@of_real_numbers
 def loop_to_vmap(f=squared_error, args=None, in_dims=None):
     """A loop over samples becomes an axis: the same table of numbers, filled row by row by the loop and column by column by `vmap`.
 

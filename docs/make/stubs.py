@@ -185,7 +185,7 @@ def plain_definitions(module: str) -> set[str]:
 
 def keeps_type(decorator: ast.expr) -> bool:
     """Whether it only declares the function public."""
-    return ast.unparse(decorator).partition("(")[0] in ("public", "method")
+    return ast.unparse(decorator).partition("(")[0] in ("public", "method", "of_real_numbers")
 
 
 def body(thing: Any, indent: str) -> list[str]:

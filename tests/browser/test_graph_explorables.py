@@ -304,3 +304,12 @@ def test_a_large_tensor_is_a_histogram_that_is_pointed_at_and_walked_through(ope
     expect(readout).to_have_text("x: 10 of 200 numbers are from -0.9 to -0.8")
     driven.root.locator(".al-inspect [aria-label^='x: block 0, 23']").hover()
     expect(readout).to_have_text("x: block 0, 23 of 1 by 24, mean about 1")
+
+
+def test_a_cell_of_complex_numbers_says_the_number_and_has_the_colour_of_its_magnitude(open_page):
+    z = torch.tensor([3 + 4j, 1e-7 - 2.5j], requires_grad=True)
+    page = open_page(torch.Stepper((z * z).abs().sum()))
+    page.get_by_role("button", name="Step", exact=True).click(click_count=3)
+    cells = page.locator(".al-heat-cell")
+    labels = [cells.nth(k).get_attribute("aria-label") for k in range(2)]
+    assert labels == ["value[0] = -7+24j", "value[1] = -6.25-5e-7j"]

@@ -55,7 +55,7 @@ def test_the_solutions_earn_all_points(problem_set):
             assert found[cell.id].points == cell.metadata.nbgrader.points
 
 
-@pytest.mark.parametrize("problem_set", ["ps6", "ps7", "ps8", "ps11", "ps12", "ps13", "ps14"])
+@pytest.mark.parametrize("problem_set", ["ps6", "ps7", "ps8", "ps11", "ps12", "ps13", "ps14", "ps15"])
 def test_the_solutions_are_right_whatever_is_drawn(problem_set):
     names = {}
     for cell in notebook(problem_set).cells:

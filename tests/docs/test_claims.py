@@ -10,7 +10,7 @@ from autolab import datasets, distributions
 from autolab.cli.group import group
 
 ROOT = Path(__file__).parents[2]
-WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four"
+WORDS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three twenty-four twenty-five"
 NUMBERS = {word: n for n, word in enumerate(WORDS.split())}
 FOLDERS = ("autolab", "tests", "docs", "notebooks", "exercises", "benchmarks", "binder")
 

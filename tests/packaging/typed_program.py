@@ -33,7 +33,7 @@ def wrong_calls() -> None:
     x.softmax()  # type: ignore[call-arg]
     x.coalesce()  # type: ignore[attr-defined]
     torch.exp()  # type: ignore[call-arg]
-    torch.stft(x)  # type: ignore[attr-defined]
+    torch.sspaddmm(x)  # type: ignore[attr-defined]
     nn.Linaer(3, 4)  # type: ignore[attr-defined]
     nn.Linear()  # type: ignore[call-arg]
     F.relu(1)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from autolab.draw.cells import grid_of
 from autolab.trace.values import COMPLETE, TraceValue, histogram, narrow, number, value_of
 
 
@@ -128,6 +129,16 @@ def test_the_histogram_counts_in_pieces_what_numpy_counts_at_once():
     assert value_of(array).counts == np.histogram(array, 20)[0].tolist()
 
 
-def test_complex_numbers_are_not_drawn_as_their_real_part():
-    with pytest.raises(TypeError, match="pictures of a graph show real numbers"):
-        value_of(np.array([1j]))
+def test_complex_numbers_are_written_in_full_and_coloured_by_their_magnitude():
+    value = value_of(np.array([[3 + 4j, -0.1j], [complex(np.nan, 1), 1e-7 - 2e30j]]))
+    assert value.data == [["3+4j", "0-0.1j"], ["nan+1j", "1e-07-2e+30j"]]
+    assert np.array_equal(grid_of(value), [[5, 0.1], [np.nan, 2e30]], equal_nan=True)
+
+
+def test_the_summary_of_many_complex_numbers_is_that_of_their_magnitudes():
+    value = value_of(np.full(100, 3 - 4j))
+    assert value.text == "[100], magnitudes all 5" and value.corner[0] == "3-4j"
+
+
+def test_one_complex_number_has_a_short_label():
+    assert value_of(np.complex128(1 / 3 - 2j)).label == "0.333-2j"

@@ -144,7 +144,7 @@ def _fact(scene: Scene, data: Data, want: Data, key: str) -> str:
         if got.shape != expected.shape:
             return f"{name}: received shape {got.shape}, expected shape {expected.shape}"
         if got.ndim and got.size > 6:
-            off = np.abs(np.where(np.isfinite(got), got, np.inf) - expected.astype(float))
+            off = np.abs(np.where(np.isfinite(got), got, np.inf) - np.multiply(expected, 1.0))
             at = np.unravel_index(np.argmax(off), got.shape)
             place = f"[{', '.join(str(int(i)) for i in at)}]"
             return f"{name}{place}: received {_show(got[at])}, expected {_show(expected[at])}"
@@ -157,4 +157,8 @@ def _show(value: Any) -> str:
     a = np.asarray(value)
     if a.dtype.kind == "b":
         return str(a.tolist())
-    return f"{float(a):.6g}" if not a.ndim else "[" + ", ".join(f"{float(v):.6g}" for v in a.ravel()) + "]"
+    return _number(a[()]) if not a.ndim else "[" + ", ".join(map(_number, a.ravel())) + "]"
+
+
+def _number(value: Any) -> str:
+    return f"{value.real:.6g}{value.imag:+.6g}j" if np.iscomplexobj(value) else f"{float(value):.6g}"

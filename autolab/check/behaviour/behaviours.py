@@ -11,8 +11,9 @@ from .ps11_transformations import TRANSFORMATIONS
 from .ps12_cost import COST
 from .ps13_expectations import EXPECTATION
 from .ps14_machines import PARALLEL
+from .ps15_complex import COMPLEX
 from .ps_variants import VARIANTS
 from .scenes import Behaviour
 
-SETS = VALUE, ENGINE, MEMORY, SECOND, IMPLICIT, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, VARIANTS
+SETS = VALUE, ENGINE, MEMORY, SECOND, IMPLICIT, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, COMPLEX, VARIANTS
 BEHAVIOURS: dict[str, Behaviour] = {b.name: b for behaviours in SETS for b in behaviours}

@@ -191,7 +191,7 @@ def _plain(key: str, value: Any) -> Any:
         array = np.asarray(value)
     except ValueError:
         array = np.asarray(None)
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in "fiubc":
         found = array.item() if array.dtype == object and not array.ndim else value
         said = "None" if found is None else f"a {type(found).__name__}"
         raise UnexpectedResult(f"{key} is {said}, expected numbers")

@@ -167,7 +167,8 @@ def _samples() -> Iterator[Spec]:
     yield one("pow_complex", x, x, make=real_and_imaginary)
     yield from (one(name, x, make=real_and_imaginary) for name in ("sgn_complex", "abs_complex", "acosh_complex", "angle_complex"))
     yield from (one(name, x, make=real_and_imaginary) for name in "view_as_real real imag conj conj_physical".split())
-    yield from (one(name, x, make=real_and_imaginary, **lines) for name in ("norm_complex", "var_complex", "std_complex"))
+    spread = "norm_complex var_complex std_complex var_mean_complex std_mean_complex"
+    yield from (one(name, x, make=real_and_imaginary, **lines) for name in spread.split())
     yield from (one(name, (8, 16), make=real_and_imaginary, axes=(-1,), norm="backward") for name in ("fft", "ifft"))
     yield from (
         one("rfft", (8, 16), axis=-1, norm="backward"),

@@ -34,12 +34,13 @@ CODE = 1_000_000  # characters of all cells of one notebook that are run
 UNPAID = re.compile(r"""check\(\s*(['"])(\w+)\1\s*,\s*([A-Za-z_]\w*)\s*\)""")  # all that is in the cell of a challenge
 CHALLENGES = 20  # of one notebook are judged
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
+COMPLEX = "complex numbers, or more digits than a float has, as numerical differentiation does"
 # Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
 SUSPICIOUS = {
     "the table of rules": r"autolab\.rules|\bTABLE\b|(autolab\.check\.|from autolab\.check import )(?!check\b)\w+",
     "the engine's derivatives": r"autolab\.func|\bforward_ad\b|(?<!def )\bjvp\(|\bjac(fwd|rev)\(",
     "the system": r"\b(os\.(_exit|kill|fork|system)|subprocess|socket|ctypes|gc\.get_\w+|_getframe|inspect\.stack)\b",
-    "complex numbers, or more digits than a float has, as numerical differentiation does": (
+    COMPLEX: (
         r"\b(complex\d*|csingle|cdouble|cmath|imag|emath|c?longdouble|(float|complex)(96|128|160|192|256)|mpmath)\b"
         r"|\b(import|from) (decimal|fractions)\b|\b\d[\d_.]{0,30}(e[-+]?\d{1,4})?[jJ]\b"
     ),
@@ -93,6 +94,7 @@ class NotebookGrader:
         self.kinds: dict[str, str] = {}
         self.replay: list[CellRun] = []  # the cells that ran and did not end the process
         self.exercise, self.tested = 0, False
+        self.subject: set[str] = set()  # what the set itself speaks of, in its locked cells: an answer may do so, too
         self.until, self.room, self.code, self.challenges = math.inf, SHOWN, CODE, 0
         self.second = SecondOpinion(sandbox, self.files, lambda: self.replay)
 
@@ -113,6 +115,7 @@ class NotebookGrader:
                     self._test(judge, cell, result)
                     continue
                 if facts.get("locked") and not facts.get("solution"):
+                    self.subject |= {COMPLEX}.intersection(_reasons(cell.source))
                     judge.run(cell.source, f"<{facts.get('grade_id', 'setup')}>")
                 if not self._challenge(judge, cell):
                     self._student(cell, f"cell {number + 1}", result, _wanted(judge, notebook.cells[number + 1 :]))
@@ -218,7 +221,7 @@ class NotebookGrader:
             return
         if cell.metadata.get("nbgrader", {}).get("solution"):
             self.exercise, self.tested = self.exercise + self.tested, False
-        reasons = _reasons(source)
+        reasons = [what for what in _reasons(source) if what not in self.subject]
         result.suspicious += [f"{name} reaches for {what}" for what in reasons]
         cell.execution_count = 1
         try:

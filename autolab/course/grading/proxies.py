@@ -222,7 +222,7 @@ class SandboxPlayer:
                 phase, kind, text, line = answer["fault"]
                 return Outcome(None, Fault(str(phase)[:20], str(kind)[:20], str(text)[:600], line and str(line)[:300]))
             most = most_entries(inputs)
-            return Outcome({str(k): v if isinstance(v, str) else _numeric(v, most) for k, v in answer["data"].items()})
+            return Outcome({str(k): v if isinstance(v, str) else _numeric(v, most, "fiubc") for k, v in answer["data"].items()})
         except protocol.Broken as error:
             self.ended = f"Your code was stopped: {error}"
         except RemoteError as error:
@@ -254,10 +254,10 @@ def most_entries(sent: Sequence[Any]) -> int:
     return max(LARGEST, TIMES * max((a.size for a in sent if isinstance(a, np.ndarray)), default=0))
 
 
-def _numeric(value: Any, most: int) -> np.ndarray | None:
+def _numeric(value: Any, most: int, kinds: str = "fiub") -> np.ndarray | None:
     if value is None:
         return None
-    if type(value) is not np.ndarray or value.dtype.kind not in "fiub":
+    if type(value) is not np.ndarray or value.dtype.kind not in kinds:
         raise TypeError("not an array of numbers")
     return _looked_at(value, most)
 

@@ -229,7 +229,8 @@ function stepper(model, el) {
     const { summary, data, shape } = value || {}, flat = (rows) => (Array.isArray(rows[0]?.[0]) ? rows.flatMap(flat) : rows);
     if (!summary?.heat && !Array.isArray(data)) return "";
     const at = (d) => (d === "x" ? NaN : summary.low + ((summary.high - summary.low) * d) / 9);
-    const rows = summary ? summary.heat.map((line) => [...line].map(at)) : flat(Array.isArray(data[0]) ? data : [data]);
+    const items = summary ? summary.heat.map((line) => [...line].map(at)) : flat(Array.isArray(data[0]) ? data : [data]);
+    const rows = items.map((line) => line.map(magnitude)); // complex numbers have the colour of their magnitude
     const columns = rows[0]?.length, full = Math.max(...rows.flat().map((v) => Math.abs(v)).filter(Number.isFinite), 1e-300);
     if (!columns) return "";
     const [wide, high] = summary ? [8, 8] : columns <= 4 ? [66, 26] : [22, 22];
@@ -240,8 +241,8 @@ function stepper(model, el) {
         : `<path class="al-plus" d="M${x + 2} ${y + 2}l${wide - 4} ${high - 4}m0-${high - 4}l-${wide - 4} ${high - 4}"/>`;
       const said = summary ? `${name}: block ${i}, ${j} of ${rows.length} by ${columns}, mean ${Number.isFinite(v) ? `about ${brief(v)}` : "not finite"}` : "";
       if (summary) return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${said}">${fill}<rect class="al-hit" ${box}/></g>`;
-      const mark = v < 0 ? `<path class="al-heat-sign" d="M${x} ${y + high - 6}v6h6z"/>` : "", number = Number.isFinite(v) ? String(Number(v.toPrecision(6))) : v;
-      const written = columns <= 4 ? `<text class="al-t" x="${x + wide / 2}" y="${y + 18}" text-anchor="middle">${Number.isFinite(v) ? Number(v.toPrecision(2)) : v}</text>` : "";
+      const mark = v < 0 ? `<path class="al-heat-sign" d="M${x} ${y + high - 6}v6h6z"/>` : "", number = digits(items[i][j], 6);
+      const written = columns <= 4 ? `<text class="al-t" x="${x + wide / 2}" y="${y + 18}" text-anchor="middle">${digits(items[i][j], 2)}</text>` : "";
       return `<g class="al-heat-cell" tabindex="-1" role="img" aria-label="${name}[${index(i * columns + j)}] = ${number}">${fill}${mark}<rect class="al-heat-edge" ${box}/>${written}</g>`;
     }));
     const map = h("dd", { class: "al-wide al-heat" });
@@ -251,6 +252,18 @@ function stepper(model, el) {
   }
 
   const brief = (v) => String(Number(v.toPrecision(3)));
+
+  // A complex number comes as text, "3+4j"; so does what is not finite.
+  const COMPLEX = /^(.*[^e])([+-].*)j$/;
+  const magnitude = (v) => (typeof v === "string" && COMPLEX.test(v) ? Math.hypot(...v.match(COMPLEX).slice(1).map(Number)) : v);
+
+  function digits(v, n) {
+    if (Number.isFinite(v)) return String(Number(v.toPrecision(n)));
+    const parts = typeof v === "string" && v.match(COMPLEX);
+    if (!parts) return v;
+    const [real, imaginary] = parts.slice(1).map((part) => (Number.isFinite(Number(part)) ? String(Number(Number(part).toPrecision(n))) : part));
+    return `${real}${/^[+-]/.test(imaginary) ? "" : "+"}${imaginary}j`;
+  }
 
   // How many numbers each bin has; the whole column is pointed at, however short its bar.
   function bars({ counts, low, high }, name) {
