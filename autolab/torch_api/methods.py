@@ -345,7 +345,7 @@ tensor([0., 2.])
     "element_size": (
         "How many bytes an entry takes.\n\n>>> torch.tensor([1.0]).element_size()\n4\n", lambda self: self.payload.dtype.itemsize
     ),
-    "cpu": ("This tensor: it is on the CPU.\n\n>>> torch.ones(2).cpu()\ntensor([1., 1.])\n", lambda self: self),
+    "cpu": ("This tensor: it is on the CPU.\n\n>>> torch.ones(2).cpu()\ntensor([1., 1.])\n", lambda self, memory_format=None: self),
     "data_ptr": (
         """The address of the first entry, in bytes.
 

@@ -266,7 +266,7 @@ def square(input: Tensor) -> Tensor:
     >>> square(tensor([-2., 3.]))
     tensor([4., 9.])
     """
-    return pow(input, 2)
+    return pow(require_tensor(input, "square"), 2)
 
 
 @public(method=True, inplace=True, out=True)

@@ -406,7 +406,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 @public(method=True)
 @one_by_one
-def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists.
 
     Raises RuntimeError for fewer than one part.

@@ -148,13 +148,18 @@ def _check_classes(input: Tensor, target: Tensor, weight: Any, classes: int, ign
             f"{list(weight.shape)}"
         )
     if input.payload.ndim > 1:
-        n = target.shape[0] if target.ndim else 1
+        n = target.shape[0] if target.ndim else 0
         if input.shape[0] != n:
             raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({n}).")
         if input.ndim != target.ndim + 1 or tuple(input.shape[2:]) != tuple(target.shape[1:]):
             if input.ndim == 2:
                 raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported: got {list(target.shape)}")
+            if input.ndim == 4 and target.ndim == 3:
+                sizes = f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}"
+                raise RuntimeError(f"{sizes}: each place of (N, C, H, W) scores has one class of (N, H, W).")
             raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
+    elif target.ndim and target.shape != (1,):
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
     i = target.all_numbers(0, None if 0 <= ignore_index < classes else classes)
     if i.size == 0:
         return None
@@ -185,6 +190,8 @@ def nll_loss(
         raise ValueError("Expected 1 or more dimensions (got 0)")
     classes = input.shape[-1] if input.ndim == 1 else input.shape[1]
     _check_classes(input, target, weight, classes, ignore_index)
+    if input.ndim == 1 and target.ndim:
+        target = target.reshape(())
     if not is_floating(input):
         raise not_implemented("nll_loss_out_frame", input)
     if weight is not None and weight.payload.dtype != input.payload.dtype:
@@ -299,6 +306,11 @@ def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Any, ignore_index
     if soft_target and ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target: probabilities of classes leave nothing out")
     if soft_target and target.shape != input.shape:
+        if input.ndim == 2 and target.ndim > 1:
+            raise RuntimeError(
+                "0D or 1D target tensor expected, multi-target not supported: probabilities of classes have the shape of the input, "
+                f"{list(input.shape)}, and this target has {list(target.shape)}."
+            )
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {target.dtype.title}: classes are integers (`target.long()`); "
             f"probabilities of classes have the shape of the input, {list(input.shape)}, and this target has {list(target.shape)}."
