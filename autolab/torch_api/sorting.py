@@ -16,9 +16,10 @@ from autolab.rules import order as rows
 from autolab.torch_api import index as indexing
 from autolab.torch_api.dims import axis_of, refuse_complex, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
+from autolab.torch_api.more_pointwise import lerp
 from autolab.torch_api.named_results import named
 from autolab.torch_api.not_differentiable import mark_not_differentiable
-from autolab.torch_api.pointwise import clone, isnan, lerp
+from autolab.torch_api.pointwise import clone, isnan
 from autolab.torch_api.public import public
 from autolab.torch_api.reduce import amax, amin
 from autolab.torch_api.sampling import one_by_one
