@@ -33,7 +33,12 @@ __all__ = ["Handle", "install", "is_installed", "uninstall"]
 
 PYTORCH = "2.13.0"  # the release whose behaviour autolab has
 # Modules whose place is another here.
-ELSEWHERE = {"_tensor": "engine.tensor"}
+FILES = {
+    "engine.tensor": "_tensor",
+    "optim.adagrad_family": "optim.adadelta optim.adagrad optim.rmsprop", "optim.adam": "optim.adamw",
+    "optim.adam_variants": "optim.adamax optim.nadam optim.radam", "optim.sgd": "optim.asgd",
+}  # fmt: skip
+ELSEWHERE = {name: file for file, names in FILES.items() for name in names.split()}
 
 
 class Torch(ModuleType):

@@ -273,16 +273,6 @@ MODULES: dict[str, Any] = {
     ),
     "autolab.hub": "autolab.compat.hub",
     "autolab.jit": ("TorchScript's decorators: Python functions run as they are, so each gives back what it gets.", JIT),
-    **{
-        f"autolab.optim.{name}": f"autolab.optim.{file}"
-        for file, names in {
-            "adagrad_family": "adadelta adagrad rmsprop",
-            "adam": "adamw",
-            "adam_variants": "adamax nadam radam",
-            "sgd": "asgd",
-        }.items()
-        for name in names.split()
-    },
     "autolab.multiprocessing": "autolab.compat.processes",
     "autolab.random": "autolab.torch_api.generator",
     "autolab.mps": ("What programs ask of `torch.mps`: there is no such device.", {**DEVICE, **MEMORY}),

@@ -17,7 +17,7 @@ from autolab.rules import elementwise as rows
 from autolab.rules.input_checks import floats, floats_to_invert
 from autolab.torch_api.complex_numbers import must_hold_complex, to_complex, without_imaginary_part
 from autolab.torch_api.device import require_cpu
-from autolab.torch_api.dims import require_tensor, to_floats, whole
+from autolab.torch_api.dims import BOOLS, INTEGERS, refuse, require_tensor, to_floats, whole
 from autolab.torch_api.layout import CHANNELS_LAST
 from autolab.torch_api.out import into
 from autolab.torch_api.public import declare, example_of, method, public
@@ -251,6 +251,8 @@ def pow(input: Any, exponent: Any) -> Tensor:
     if isinstance(exponent, builtins.float):
         input = to_floats(input)
     elif input.payload.dtype == np.bool_:
+        if isinstance(exponent, bool):
+            return clone(input) if exponent else apply(rows.fill, (input, True), NONE)
         input = to(input, dtypes.int64)
     if isinstance(exponent, int) and exponent < 0 and input.payload.dtype not in dtypes.INEXACT:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -276,6 +278,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """
     require_tensor(input, "round")
     decimals = whole(decimals, "round(): argument 'decimals'")
+    refuse(input, "round_cpu" if decimals else "round_vml_cpu", INTEGERS if decimals else BOOLS)
     return apply(rows.round, (input,), {"decimals": decimals})
 
 
@@ -290,13 +293,22 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    require_tensor(input, "clamp")
+    if require_tensor(input, "clamp").payload.dtype == np.bool_:
+        refuse_bools_to_clamp(input, min, max)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         out = input if min is None else apply(arithmetic.clamp_min, (input, min), NONE)
         return out if max is None else apply(arithmetic.clamp_max, (out, max), NONE)
     if input.payload.dtype not in dtypes.FLOATING and (isinstance(min, builtins.float) or isinstance(max, builtins.float)):
         input = to_floats(input)
     return apply(rows.clamp, (input,), {"min": min, "max": max})
+
+
+def refuse_bools_to_clamp(input: Tensor, min: Any, max: Any) -> None:
+    """Bools may be clamped by tensors, and by floats, which make them floats."""
+    bounds = [b for b in (min, max) if b is not None]
+    if not any(isinstance(b, Tensor) for b in bounds) and dtypes.result_type([input.payload, *bounds]) == np.bool_:
+        kernel = "clamp_cpu" if len(bounds) == 2 else "clamp_max_scalar_cpu" if min is None else "clamp_min_scalar_cpu"
+        refuse(input, kernel, BOOLS)
 
 
 @public(out=True)

@@ -16,7 +16,7 @@ from autolab.nn.functional.common import is_floating, not_implemented, reduced, 
 from autolab.nn.functional.conv import linear
 from autolab.rules import calculus, ctc, nn
 from autolab.torch_api import pointwise
-from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.dims import INTEGERS, refuse, require_tensor
 from autolab.torch_api.reduce import log_softmax as _log_softmax
 from autolab.torch_api.shape import broadcast_tensors, movedim
 
@@ -351,6 +351,7 @@ def binary_cross_entropy_with_logits(
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    refuse(input, "log_sigmoid_cpu", INTEGERS)
     one = np.ones((), input.payload.dtype)[()]
     args = (input, target, one if weight is None else weight, one if pos_weight is None else pos_weight)
     return apply(nn.bce_with_logits, args, {"reduction": reduction})
@@ -374,6 +375,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please ensure they "
             "have the same size."
         )
+    refuse(input, "binary_cross_entropy", INTEGERS)
     x = input.all_numbers(0, np.nextafter(1, 2))
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
@@ -397,6 +399,8 @@ def kl_div(
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("kl_div", (input, target))
+    if input.payload.dtype in INTEGERS or target.payload.dtype in INTEGERS:
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert them first: t.float().")
     if reduction == "batchmean":
         total = kl_div(input, target, reduction="sum", log_target=log_target)
         return total / input.shape[0] if input.ndim else total
