@@ -106,6 +106,9 @@ class Finder(MetaPathFinder, Loader):
     def real_name(self, rest: str) -> str | None:
         """The module of autolab that stands for torch.<rest>; None if there is none."""
         rest = ELSEWHERE.get(rest, rest)
+        package, _, last = rest.rpartition(".")
+        if package == "distributions":  # a family has a module of its own there
+            rest = f"{package}.{importlib.import_module('autolab.distributions').HOMES.get(last, last)}"
         for name in (f"autolab.{rest}", f"autolab.{rest.replace('nn.modules', 'nn')}"):
             try:
                 if name in sys.modules or importlib.util.find_spec(name) is not None:

@@ -33,3 +33,17 @@ def test_it_is_pythons_multiprocessing():
     import multiprocessing
 
     assert processes.Queue == multiprocessing.Queue and processes.get_sharing_strategy() in processes.get_all_sharing_strategies()
+
+
+def test_files_that_are_elsewhere_are_found_under_pytorchs_names():
+    from autolab.compat import Finder
+
+    names = ("distributions.multinomial", "distributions.half_cauchy", "optim.adamw", "distributions.kl", "nowhere")
+    found = [Finder().real_name(name) for name in names]
+    assert found == [
+        "autolab.distributions.discrete",
+        "autolab.distributions.transformed",
+        "autolab.optim.adam",
+        "autolab.distributions.kl",
+        None,
+    ]
