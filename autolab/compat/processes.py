@@ -72,7 +72,7 @@ def start_processes(
     join: wait for all of them; otherwise the list of processes is returned. Raises ProcessRaisedException with the traceback of the
     first that raised, ProcessExitedException for one that ended with another exit code than 0; the others are ended then.
     """
-    context = multiprocessing.get_context(start_method)
+    context: Any = multiprocessing.get_context(start_method)
     errors = context.SimpleQueue()
     processes = [context.Process(target=_run, args=(fn, rank, args, errors), daemon=daemon) for rank in range(nprocs)]
     for process in processes:

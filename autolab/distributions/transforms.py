@@ -142,11 +142,11 @@ class ComposeTransform(Transform):
         return all(p.bijective for p in self.parts)
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return self._reaching(self.parts[0].domain if self.parts else constraints.real)
 
     @property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return self._reaching(self.parts[-1].codomain if self.parts else constraints.real)
 
     def _reaching(self, constraint: Any) -> Any:
@@ -195,7 +195,7 @@ class ExpTransform(Transform):
     tensor(1.)
     """
 
-    bijective, codomain, sign = True, constraints.positive, 1  # type: ignore[assignment]
+    bijective, codomain, sign = True, constraints.positive, 1
 
     def _call(self, x: Any) -> Any:
         return x.exp()
@@ -270,7 +270,7 @@ class SigmoidTransform(Transform):
     tensor(0.5000)
     """
 
-    bijective, codomain, sign = True, constraints.unit_interval, 1  # type: ignore[assignment]
+    bijective, codomain, sign = True, constraints.unit_interval, 1
 
     def _call(self, x: Any) -> Any:
         return x.sigmoid().clamp(min=finfo(x.dtype).tiny, max=1.0 - finfo(x.dtype).eps)
@@ -290,7 +290,7 @@ class TanhTransform(Transform):
     tensor(0.)
     """
 
-    bijective, codomain, sign = True, constraints.interval(-1.0, 1.0), 1  # type: ignore[assignment]
+    bijective, codomain, sign = True, constraints.interval(-1.0, 1.0), 1
 
     def _call(self, x: Any) -> Any:
         return x.tanh()
@@ -309,7 +309,7 @@ class SoftplusTransform(Transform):
     tensor(0.6931)
     """
 
-    bijective, codomain, sign = True, constraints.positive, 1  # type: ignore[assignment]
+    bijective, codomain, sign = True, constraints.positive, 1
 
     def _call(self, x: Any) -> Any:
         return F.softplus(x)

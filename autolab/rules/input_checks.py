@@ -57,7 +57,7 @@ def halves(kernel):
 
 
 def bool_products(kernel):
-    """For products of matrices, whatever stands in them: those of nothing pass."""
+    """For products of matrices; those without entries pass."""
 
     def check(*operands):
         if all(map(is_bool, operands)) and all(a.size for a in operands):
