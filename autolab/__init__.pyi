@@ -40,7 +40,8 @@ from autolab.torch_api.joining import argwhere as argwhere, block_diag as block_
 from autolab.torch_api.legacy_constructors import get_device as get_device, is_same_size as is_same_size, is_signed as is_signed, typename as typename
 from autolab.torch_api.linalg import einsum as einsum
 from autolab.torch_api.more_creation import asarray as asarray, bartlett_window as bartlett_window, blackman_window as blackman_window, empty_permuted as empty_permuted, empty_strided as empty_strided, frombuffer as frombuffer, hamming_window as hamming_window, hann_window as hann_window, kaiser_window as kaiser_window, scalar_tensor as scalar_tensor
-from autolab.torch_api.pointwise import clone as clone, fill as fill, positive as positive, rsub as rsub
+from autolab.torch_api.more_pointwise import fill as fill, positive as positive, rsub as rsub
+from autolab.torch_api.pointwise import clone as clone
 from autolab.torch_api.printing import set_printoptions as set_printoptions
 from autolab.torch_api.products import cdist as cdist, pdist as pdist, vander as vander
 from autolab.torch_api.scatter import index_fill as index_fill, index_put as index_put, masked_scatter as masked_scatter
@@ -398,9 +399,9 @@ def dsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = Non
 def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Join behind one another: along dim 2."""
 e: _float
-def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """Uninitialised memory of the given sizes: any numbers."""
-def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
+def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, out: Any = None) -> Tensor:
+    """Uninitialised memory of the given sizes: any numbers. memory_format is taken, and means nothing."""
+def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, **generator: Any) -> Tensor:
     """`empty` with the shape, and by default the dtype, of another tensor."""
 def eq(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Whether equal. Entry by entry; shapes broadcast, dtypes promote."""
@@ -493,7 +494,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Any = None) -> Tensor:
     """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes."""
 def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Any = None) -> Tensor:
     """How many entries fall into each of `bins` equal parts of [min, max] (0, 0: of their own range)."""
-def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> Any:
+def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> Any:
     """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists."""
 def hsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
     """Cut side by side: along dim 1, a vector along dim 0."""
@@ -741,7 +742,7 @@ def not_equal(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Whether different. Entry by entry; shapes broadcast, dtypes promote."""
 def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
     """Ones of the given sizes."""
-def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, **generator: Any) -> Tensor:
     """`ones` with the shape, and by default the dtype, of another tensor."""
 def orgqr(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
@@ -786,7 +787,7 @@ def rad2deg_(input: Tensor) -> Tensor:
     """`rad2deg`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, layout: Any = None, pin_memory: _bool = False, out: Any = None) -> Tensor:
     """Uniform numbers in [0, 1). Raises NotImplementedError for a dtype of integers."""
-def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
+def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, **generator: Any) -> Tensor:
     """`rand` with the shape, and by default the dtype, of another tensor."""
 def randint(low: _int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, out: Any = None) -> Tensor:
     """Integers in [low, high), or in [0, low) when called as randint(high, size). Raises RuntimeError for low >= high."""
@@ -794,7 +795,7 @@ def randint_like(input: Tensor, low: _int, high: _int | None = None, *, dtype: A
     """`randint` with the shape, and by default the dtype, of another tensor."""
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, layout: Any = None, pin_memory: _bool = False, out: Any = None) -> Tensor:
     """Normal numbers with mean 0 and variance 1. Raises NotImplementedError for a dtype of integers."""
-def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
+def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, **generator: Any) -> Tensor:
     """`randn` with the shape, and by default the dtype, of another tensor."""
 def randperm(n: _int, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, out: Any = None) -> Tensor:
     """The integers 0 to n-1 in random order.
@@ -986,5 +987,5 @@ def xlogy_(input: Any, other: Any) -> Tensor:
 xpu: ModuleType
 def zeros(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
     """Zeros of the given sizes."""
-def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, **generator: Any) -> Tensor:
     """`zeros` with the shape, and by default the dtype, of another tensor."""

@@ -33,7 +33,12 @@ __all__ = ["Handle", "install", "is_installed", "uninstall"]
 
 PYTORCH = "2.13.0"  # the release whose behaviour autolab has
 # Modules whose place is another here.
-ELSEWHERE = {"_tensor": "engine.tensor"}
+FILES = {
+    "engine.tensor": "_tensor",
+    "optim.adagrad_family": "optim.adadelta optim.adagrad optim.rmsprop", "optim.adam": "optim.adamw",
+    "optim.adam_variants": "optim.adamax optim.nadam optim.radam", "optim.sgd": "optim.asgd",
+}  # fmt: skip
+ELSEWHERE = {name: file for file, names in FILES.items() for name in names.split()}
 
 
 class Torch(ModuleType):
@@ -101,6 +106,9 @@ class Finder(MetaPathFinder, Loader):
     def real_name(self, rest: str) -> str | None:
         """The module of autolab that stands for torch.<rest>; None if there is none."""
         rest = ELSEWHERE.get(rest, rest)
+        package, _, last = rest.rpartition(".")
+        if package == "distributions":  # a family has a module of its own there
+            rest = f"{package}.{importlib.import_module('autolab.distributions').HOMES.get(last, last)}"
         for name in (f"autolab.{rest}", f"autolab.{rest.replace('nn.modules', 'nn')}"):
             try:
                 if name in sys.modules or importlib.util.find_spec(name) is not None:

@@ -29,18 +29,21 @@ def refusal(error: type[Exception], why: str, text: str, call: str = "()") -> tu
     return f"Raises {error.__name__}: {why}.", function, call, said
 
 
+def seed_device(seed: int) -> None:
+    """`torch.manual_seed`, which is the seed of all devices. Returns nothing.
+
+    >>> torch.cuda.manual_seed(3)
+    """
+    manual_seed(seed)
+
+
 AVAILABLE = {"is_available": ("False: autolab computes on the CPU.", lambda: False, "()", "False")}
 BUILT = {"is_built": ("False: autolab computes on the CPU.", lambda: False, "()", "False")}
 DEVICE = {
     "device_count": ("0: there is no such device.", lambda: 0, "()", "0"),
     "synchronize": ("Nothing: every operation has ended when it returns.", lambda device=None: None, "()", ""),
 }
-MEMORY = {"empty_cache": ("Nothing: there is no cache.", lambda: None, "()", ""), "manual_seed": manual_seed}
-
-
-def manual_seed_all(seed: int) -> None:
-    """`manual_seed`, for there are no other devices."""
-    manual_seed(seed)
+MEMORY = {"empty_cache": ("Nothing: there is no cache.", lambda: None, "()", ""), "manual_seed": seed_device}
 
 
 def set_rng_state_all(new_states: Any) -> None:
@@ -68,7 +71,7 @@ CUDA = {
     "ipc_collect": ("Nothing: there is nothing to collect.", lambda: None, "()", ""),
     "is_bf16_supported": ("False: there is no device that could.", lambda including_emulation=True: False, "()", "False"),
     "is_initialized": ("False: there is no device to prepare.", lambda: False, "()", "False"),
-    "manual_seed_all": manual_seed_all,
+    "manual_seed_all": seed_device,
     "max_memory_allocated": ("0 bytes: there is no device memory.", lambda device=None: 0, "()", "0"),
     "max_memory_reserved": ("0 bytes: there is no device memory.", lambda device=None: 0, "()", "0"),
     "memory_allocated": ("0 bytes: there is no device memory.", lambda device=None: 0, "()", "0"),
@@ -130,8 +133,33 @@ BACKENDS_CUDA = {
     "preferred_linalg_library": ("LAPACK, whatever is preferred.", lambda backend=None: "default", "()", "'default'"),
     "sdp_kernel": sdp_kernel,
 }  # fmt: skip
+
+
+@contextmanager
+def flags(
+    enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False, allow_tf32: bool = True,
+    fp32_precision: str = "none", depthwise_kernel: str = "auto",
+) -> Iterator[None]:  # fmt: skip
+    """Settings of cuDNN for a block: they can be read there, and change nothing.
+
+    >>> with torch.backends.cudnn.flags(enabled=False):
+    ...     torch.backends.cudnn.enabled
+    False
+    >>> torch.backends.cudnn.enabled
+    True
+    """
+    chosen = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32}
+    cudnn = vars(importlib.import_module("autolab.backends.cudnn"))
+    before = {name: cudnn[name] for name in chosen}
+    cudnn.update(chosen)
+    try:
+        yield
+    finally:
+        cudnn.update(before)
+
+
 CUDNN = {
-    **AVAILABLE, "allow_tf32": False, "benchmark": False, "deterministic": True, "enabled": True,
+    **AVAILABLE, "flags": flags, "allow_tf32": False, "benchmark": False, "deterministic": True, "enabled": True,
     "version": ("None: cuDNN is not here.", lambda: None, "() is None", "True"),
 }  # fmt: skip
 
@@ -245,6 +273,7 @@ MODULES: dict[str, Any] = {
     ),
     "autolab.hub": "autolab.compat.hub",
     "autolab.jit": ("TorchScript's decorators: Python functions run as they are, so each gives back what it gets.", JIT),
+    "autolab.multiprocessing": "autolab.compat.processes",
     "autolab.random": "autolab.torch_api.generator",
     "autolab.mps": ("What programs ask of `torch.mps`: there is no such device.", {**DEVICE, **MEMORY}),
     "autolab.xpu": ("What programs ask of `torch.xpu`: there is no such device.", {**AVAILABLE, **DEVICE, **MEMORY}),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "Constraint", "boolean", "dependent", "greater_than", "half_open_interval", "independent", "integer_interval", "interval",
-    "is_dependent", "less_than", "lower_cholesky",
-    "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite",
-    "real", "real_vector", "simplex", "unit_interval",
+    "Constraint", "MixtureSameFamilyConstraint", "boolean", "dependent", "greater_than", "greater_than_eq", "half_open_interval",
+    "independent", "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "multinomial", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_definite", "real", "real_vector", "simplex", "unit_interval",
 ]  # fmt: skip
 
 
@@ -109,6 +108,19 @@ class _IntegerGreaterThan(_GreaterThanEq):
         return (value % 1 == 0) & super().check(value)
 
 
+class _Multinomial(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    upper_bound: Any
+
+    def check(self, value: Any) -> Any:
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+    def __repr__(self) -> str:
+        return "Multinomial()"
+
+
 class _Simplex(Constraint):
     event_dim = 1
 
@@ -153,6 +165,24 @@ class _IndependentConstraint(Constraint):
         return f"IndependentConstraint({self.base!r}, {self.dims})"
 
 
+class MixtureSameFamilyConstraint(Constraint):
+    """What all distributions of a mixture may give: the base constraint has one more dim, for the choice.
+
+    >>> MixtureSameFamilyConstraint(less_than(tensor([1.0, 2.0]))).check(tensor([0.0, 1.5]))
+    tensor([ True, False])
+    """
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        self.base_constraint = base_constraint
+        self.event_dim, self.is_discrete = base_constraint.event_dim, base_constraint.is_discrete
+
+    def check(self, value: Any) -> Any:
+        return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
+
+
 dependent, real, boolean, one_hot, simplex = _Dependent(), _Real(), _Boolean(), _OneHot(), _Simplex()
 lower_cholesky, positive_definite = _LowerCholesky(), _PositiveDefinite()
 positive, nonnegative = _GreaterThan(lower_bound=0.0), _GreaterThanEq(lower_bound=0.0)
@@ -177,6 +207,24 @@ def greater_than(lower_bound: Any) -> Constraint:
     tensor([False, False,  True])
     """
     return _GreaterThan(lower_bound=lower_bound)
+
+
+def greater_than_eq(lower_bound: Any) -> Constraint:
+    """Numbers above the bound, itself included.
+
+    >>> greater_than_eq(0.0).check(tensor([-1.0, 0.0, 1.0]))
+    tensor([False,  True,  True])
+    """
+    return _GreaterThanEq(lower_bound=lower_bound)
+
+
+def multinomial(upper_bound: Any) -> Constraint:
+    """Counts, none below 0, that add up to the bound at most.
+
+    >>> multinomial(2).check(tensor([[1.0, 1.0], [3.0, 0.0]]))
+    tensor([ True, False])
+    """
+    return _Multinomial(upper_bound=upper_bound)
 
 
 def less_than(upper_bound: Any) -> Constraint:

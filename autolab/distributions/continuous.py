@@ -394,3 +394,69 @@ class Gamma(Distribution):
     def entropy(self) -> Any:
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
+
+
+class Chi2(Gamma):
+    """The sum of the squares of df standard normal numbers. df has batch_shape.
+
+    >>> torch.distributions.Chi2(3.0).mean
+    tensor(3.)
+    """
+
+    arg_constraints: ClassVar[Any] = {"df": constraints.positive}
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        (self.df,) = together(df)
+        super().__init__(0.5 * self.df, 0.5, validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        return Chi2(self.df.expand(batch_shape), validate_args=False)
+
+
+class StudentT(Distribution):
+    """A normal number divided by an estimate of its scale from df others: the fewer, the wider its tails. Its draws have no gradient here.
+
+    Shapes: df, loc and scale broadcast to batch_shape. The mean is known for df above 1, the variance above 2.
+
+    >>> torch.distributions.StudentT(3.0).variance
+    tensor(3.)
+    """
+
+    arg_constraints: ClassVar[Any] = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+
+    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+        self.df, self.loc, self.scale = together(df, loc, scale)
+        super().__init__(self.df.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.loc.masked_fill(self.df <= 1, math.nan)
+
+    @property
+    def mode(self) -> Any:
+        return self.loc
+
+    @property
+    def variance(self) -> Any:
+        found = self.scale.pow(2) * self.df / (self.df - 2)
+        return found.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        spread = gamma_draws(0.5 * self.df, shape) * 2 / self.df
+        return (self.loc + self.scale * randn(shape, dtype=self.df.dtype) * spread.rsqrt()).detach()
+
+    def _log_normalizer(self) -> Any:
+        """log of the density's constant, but the scale."""
+        half = 0.5 * self.df
+        return 0.5 * self.df.log() + 0.5 * math.log(math.pi) + half.lgamma() - (half + 0.5).lgamma()
+
+    def log_prob(self, value: Any) -> Any:
+        self._validate_sample(value)
+        y = (value - self.loc) / self.scale
+        return -0.5 * (self.df + 1.0) * (y * y / self.df).log1p() - self.scale.log() - self._log_normalizer()
+
+    def entropy(self) -> Any:
+        half = 0.5 * (self.df + 1)
+        return self.scale.log() + self._log_normalizer() + half * (half.digamma() - (0.5 * self.df).digamma())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 from autolab.autograd import no_grad
@@ -343,3 +344,113 @@ class Poisson(Distribution):
         self._validate_sample(value)
         rate, value = together(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+
+class Multinomial(Distribution):
+    """How often each of K classes comes in total_count draws. Shapes: probs or logits (..., K); draws (..., K), counts as floats.
+
+    Raises NotImplementedError for a total_count that is not a whole number.
+
+    >>> torch.distributions.Multinomial(10, probs=tensor([0.2, 0.8])).mean
+    tensor([2., 8.])
+    """
+
+    arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported: it is one whole number for all")
+        self.total_count, self._categorical = total_count, Categorical(probs, logits)
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape)
+        new._categorical = self._categorical.expand(batch_shape)
+        return new
+
+    @property
+    def support(self) -> Any:
+        return constraints.multinomial(self.total_count)
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities of the classes."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of the probabilities of the classes."""
+        return self._categorical.logits
+
+    @property
+    def mean(self) -> Any:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> Any:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        drawn = self._categorical.sample((self.total_count, *sample_shape))
+        return F.one_hot(drawn, self._event_shape[0]).sum(0).to(self.probs.dtype)
+
+    def log_prob(self, value: Any) -> Any:
+        self._validate_sample(value)
+        logits, value = together(self.logits, value)
+        logits = logits.masked_fill((value == 0) & (logits == -float("inf")), 0)
+        return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
+
+    def entropy(self) -> Any:
+        n = self.total_count
+        of_class = Binomial(n, probs=self.probs, validate_args=False)
+        counts = arange(1 + n, dtype=self.probs.dtype).reshape(-1, *(1,) * self.probs.ndim)[1:]
+        repeated = (of_class.log_prob(counts).exp() * (counts + 1).lgamma()).sum((0, -1))
+        return n * self._categorical.entropy() - math.lgamma(n + 1) + repeated
+
+    def __repr__(self) -> str:
+        return "Multinomial()"
+
+
+class NegativeBinomial(_Odds):
+    """How many tries succeed, each with probability probs, before total_count have failed. All broadcast to batch_shape.
+
+    >>> torch.distributions.NegativeBinomial(3.0, probs=tensor(0.5)).mean
+    tensor(3.)
+    """
+
+    arg_constraints: ClassVar[Any] = {
+        "total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real,
+    }  # fmt: skip
+    support = constraints.nonnegative_integer
+
+    def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        name = "probs" if logits is None else "logits"
+        self.total_count, value = together(total_count, self.given(probs, logits))
+        self.total_count = self.total_count.to(value.dtype)
+        vars(self)[name] = value
+        super().__init__(value.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return self.total_count * self.logits.exp()
+
+    @property
+    def mode(self) -> Any:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    @property
+    def variance(self) -> Any:
+        return self.mean / (-self.logits).sigmoid()
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            shape = self._extended_shape(sample_shape)
+            rate = random._standard_gamma(self.total_count.expand(shape)) * self.logits.exp()
+            return random.poisson(rate)
+
+    def log_prob(self, value: Any) -> Any:
+        self._validate_sample(value)
+        n, logits = self.total_count, self.logits
+        powers = n * F.logsigmoid(-logits) + value * F.logsigmoid(logits)
+        ways = (n + value).lgamma() - (1.0 + value).lgamma() - n.lgamma()
+        return powers + ways.masked_fill(n + value == 0, 0.0)

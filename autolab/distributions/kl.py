@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from autolab import linalg
-from autolab.distributions.continuous import Exponential, Gamma, Laplace, Normal, Uniform
-from autolab.distributions.discrete import Bernoulli, Categorical, OneHotCategorical, Poisson
+from autolab.distributions.continuous import Cauchy, Exponential, Gamma, HalfNormal, Laplace, Normal, Uniform
+from autolab.distributions.discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
 from autolab.distributions.distribution import Distribution, Independent
 from autolab.distributions.multivariate import Beta, Dirichlet, MultivariateNormal, half_log_det
+from autolab.distributions.transformed import EULER, Gumbel, Pareto, TransformedDistribution
 from autolab.nn import functional as F
 
 _PAIRS: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
@@ -136,3 +137,50 @@ def _independent(p: Any, q: Any) -> Any:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError("two Independents that take another number of dims as one draw")
     return p.summed(kl_divergence(p.base_dist, q.base_dist))
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p: Any, q: Any) -> Any:
+    """Source: Chyzak and Nielsen 2019, equation 8."""
+    return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: Any, q: Any) -> Any:
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio - 1 - ratio.log())
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Any, q: Any) -> Any:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Any, q: Any) -> Any:
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    found = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
+    return found.masked_fill(p.total_count > q.total_count, float("inf"))
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Any, q: Any) -> Any:
+    ratio, apart = p.scale / q.scale, (q.loc - p.loc) / q.scale
+    return -ratio.log() - apart + ratio * EULER + (apart + (1 + ratio).lgamma()).exp() - (1 + EULER)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Any, q: Any) -> Any:
+    ratio = q.alpha / p.alpha
+    found = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return found.masked_fill(p.scale < q.scale, float("inf"))
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: Any, q: Any) -> Any:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError("two distributions that are transformed in other ways")
+    found = kl_divergence(p.base_dist, q.base_dist)
+    more = len(p.event_shape) - len(p.base_dist.event_shape)
+    return found.sum(tuple(range(-more, 0))) if more > 0 else found

@@ -394,15 +394,40 @@ class Tensor(TensorMethods):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         function = NUMPY_FUNCTIONS.get(ufunc)
-        if function is None or method != "__call__" or kwargs:
-            raise TypeError(f"numpy.{ufunc.__name__} has no differentiation rule for these arguments")
-        return function(*args)
+        if function is not None and method == "__call__" and not kwargs:
+            try:
+                return function(*args)
+            except (TypeError, AttributeError):
+                pass  # not a call of the row: NumPy says what is wrong with it
+        if any(isinstance(a, Tensor) for a in kwargs.get("out", ())):
+            raise TypeError("return arrays must be of ArrayType: out= is a Tensor. Copy the result into it: out.copy_(result).")
+        call = getattr(ufunc, method)
+        result = without_a_row(ufunc, lambda: call(*map(as_array, args), **{name: as_array(v) for name, v in kwargs.items()}))
+        wrap = self.__array_wrap__
+        return tuple(map(wrap, result)) if isinstance(result, tuple) else result if result is None else wrap(result)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         ours = NUMPY_FUNCTIONS.get(function)
-        if ours is None:
-            raise TypeError(f"numpy.{function.__name__} has no differentiation rule")
-        return ours(*args, **kwargs)
+        if ours is not None:
+            try:
+                return ours(*args, **kwargs)
+            except (TypeError, AttributeError):
+                pass  # as above
+        return without_a_row(function, lambda: function._implementation(*args, **kwargs))
+
+
+def as_array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, Tensor) else value
+
+
+def without_a_row(function: Any, call: Callable[[], Any]) -> Any:
+    """What NumPy itself makes of a call: it asks tensors for their arrays, and those that require grad refuse."""
+    try:
+        return call()
+    except RuntimeError as error:
+        if str(error).startswith("Can't call numpy()"):
+            error.add_note(f"numpy.{function.__name__} has no differentiation rule for these arguments.")
+        raise
 
 
 def must_be_floating(t: Tensor, opening: str) -> None:

@@ -21,6 +21,8 @@ class TensorMethods:
         ...
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         ...
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: _bool = False) -> Tensor:
+        """The result of a NumPy function that has no row, as a tensor over its memory."""
     def __bool__(self) -> _bool:
         ...
     def __complex__(self) -> Any:
@@ -450,7 +452,7 @@ class TensorMethods:
         Shapes: input (V, N) for V variables and N observations, or (N,); result (V, V) or (). Raises RuntimeError for more dims, bools, and
         weights that do not fit.
         """
-    def cpu(self) -> Tensor:
+    def cpu(self, memory_format: Any = None) -> Tensor:
         """This tensor: it is on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The vector product along a dim of length 3 (the first such dim, if none is named)."""
@@ -686,7 +688,7 @@ class TensorMethods:
         """`heaviside`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many entries fall into each of `bins` equal parts of [min, max] (0, 0: of their own range)."""
-    def histogram(self, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> Any:
+    def histogram(self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: _bool = False) -> Any:
         """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists."""
     def hsplit(self, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
         """Cut side by side: along dim 1, a vector along dim 0."""

@@ -8,11 +8,17 @@ from autolab.optim.matrix_optimizers import Adafactor, Muon
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.rprop import Rprop
 from autolab.optim.sgd import ASGD, SGD
+from autolab.optim.sparse_adam import SparseAdam
 from autolab.torch_api.lazy import lazy as _lazy
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
-    "RMSprop", "Rprop", "lr_scheduler", "swa_utils",
+    "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+
 
 __getattr__ = _lazy(__name__, ["lr_scheduler", "swa_utils"])

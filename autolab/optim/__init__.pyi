@@ -8,5 +8,6 @@ from autolab.optim.matrix_optimizers import Adafactor as Adafactor, Muon as Muon
 from autolab.optim.optimizer import Optimizer as Optimizer
 from autolab.optim.rprop import Rprop as Rprop
 from autolab.optim.sgd import ASGD as ASGD, SGD as SGD
+from autolab.optim.sparse_adam import SparseAdam as SparseAdam
 
-__all__ = ['ASGD', 'Adadelta', 'Adafactor', 'Adagrad', 'Adam', 'AdamW', 'Adamax', 'LBFGS', 'Muon', 'NAdam', 'Optimizer', 'RAdam', 'RMSprop', 'Rprop', 'SGD', 'lr_scheduler', 'swa_utils']
+__all__ = ['ASGD', 'Adadelta', 'Adafactor', 'Adagrad', 'Adam', 'AdamW', 'Adamax', 'LBFGS', 'Muon', 'NAdam', 'Optimizer', 'RAdam', 'RMSprop', 'Rprop', 'SGD', 'SparseAdam', 'lr_scheduler', 'swa_utils']

@@ -372,7 +372,7 @@ def ordered(params: Iterable[Any]) -> list[Any]:
             "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
             "between runs. Please use a list instead."
         )
-    if callable(getattr(params, "parameters", None)):
+    if callable(getattr(params, "parameters", None)) and not isinstance(params, Iterable):
         raise TypeError(f"'{type(params).__name__}' object is not iterable: pass its parameters, model.parameters().")
     return list(params)
 

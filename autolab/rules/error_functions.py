@@ -107,7 +107,7 @@ def ndtri_values(p):
     tail = inverse_erfc(np.where((q > 0) & (q <= 0.5), q, 0.5))
     central = inverse_erf(np.where(q > 0.5, np.abs(2 * p - 1), 0))
     out = np.copysign(np.where(q > 0.5, central, tail), p - 0.5) * SQRT_2
-    return np.where(p == 0, -np.inf, np.where(p == 1, np.inf, np.where((p < 0) | (p > 1), np.nan, out)))
+    return np.where(p == 0, -np.inf, np.where(p == 1, np.inf, np.where((p > 0) & (p < 1), out, np.nan)))
 
 
 @in_double
@@ -133,4 +133,4 @@ log_ndtr = op("log_ndtr", lambda x: log_ndtr_values(x), E, promote="float", node
               x=lambda g, x: g * (math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5))))  # fmt: skip
 # -x log(x): 0 at 0, -inf below.
 entr = op("entr", lambda x: entr_values(x), E, promote="float", node="SpecialEntrBackward0",
-          x=lambda g, x: g * np.where(x < 0, np.nan, np.where(x == 0, np.inf, -np.log(x) - 1)))  # fmt: skip
+          x=lambda g, x: g * np.where(x < 0, np.nan, -np.log(x) - 1))  # fmt: skip

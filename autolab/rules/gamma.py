@@ -175,7 +175,9 @@ zeta = op("zeta", lambda x, q: zeta_values(x, q), E, promote="float",
           number={"SpecialZetaBackward1": "x", "SpecialZetaBackward2": "q"},
           q=lambda g, x, q: g * (-x * zeta(x + 1, q)))  # fmt: skip
 # Nobody has a formula for the derivative with respect to a.
-igamma = op("igamma", lambda a, x: lower_part(a, x), E, promote="float", a=lambda g: input_checks.derivative("igamma: input"),
+igamma = op("igamma", lambda a, x: lower_part(a, x), E, promote="float", check=input_checks.whole("igamma_cpu"),
+            a=lambda g: input_checks.derivative("igamma: input"),
             x=lambda g, a, x: g * np.exp((a - 1) * np.log(x) - x - lgamma(a)))  # fmt: skip
-igammac = op("igammac", lambda a, x: upper_part(a, x), E, promote="float", a=lambda g: input_checks.derivative("igammac: input"),
+igammac = op("igammac", lambda a, x: upper_part(a, x), E, promote="float", check=input_checks.whole("igammac_cpu"),
+             a=lambda g: input_checks.derivative("igammac: input"),
              x=lambda g, a, x: -g * np.exp((a - 1) * np.log(x) - x - lgamma(a)))  # fmt: skip

@@ -45,6 +45,27 @@ def bools(kernel):
     return check
 
 
+def halves(kernel):
+    """For functions that ask for more digits."""
+
+    def check(*operands):
+        common = result_type(list(operands))
+        if common in FLOATING and common.itemsize < 4:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(common).title}'. Convert first: t.float().")
+
+    return check
+
+
+def bool_products(kernel):
+    """For products of matrices; those without entries pass."""
+
+    def check(*operands):
+        if all(map(is_bool, operands)) and all(a.size for a in operands):
+            raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'. Convert it first: t.int() or t.float().")
+
+    return check
+
+
 def integers(kernel):
     """For functions that are not whole at whole numbers."""
 

@@ -4,18 +4,19 @@ import numpy as np
 
 from autolab.engine.node import sum_to
 from autolab.engine.op import BILINEAR, GENERAL, op
+from autolab.rules.input_checks import bool_products
 
 B = BILINEAR
 
 
-mm = op("mm", lambda x, y: x @ y, B, matrices=True, x=lambda g, y: g @ y.T, y=lambda g, x: x.T @ g)
-bmm = op("bmm", lambda x, y: x @ y, B, x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g)
-mv = op("mv", lambda x, y: x @ y, B, x=lambda g, y: g[..., None] * y, y=lambda g, x: x.mT @ g)
+mm = op("mm", lambda x, y: x @ y, B, matrices=True, check=bool_products("addmm_impl_cpu_"), x=lambda g, y: g @ y.T, y=lambda g, x: x.T @ g)
+bmm = op("bmm", lambda x, y: x @ y, B, check=bool_products("bmm"), x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g)
+mv = op("mv", lambda x, y: x @ y, B, check=bool_products("addmv_impl_cpu"), x=lambda g, y: g[..., None] * y, y=lambda g, x: x.mT @ g)
 vm = op("vm", lambda x, y: x @ y, B, node="MvBackward0", x=lambda g, y: mv(y, g), y=lambda g, x: outer(x, g))
-dot = op("dot", lambda x, y: x @ y, B, x=lambda g, y: g * y, y=lambda g, x: g * x)
+dot = op("dot", lambda x, y: x @ y, B, check=bool_products("dot"), x=lambda g, y: g * y, y=lambda g, x: g * x)
 # Stacks of matrices whose leading axes broadcast: what was stretched is summed back.
 matmul = op(
-    "matmul", lambda x, y: x @ y, B, numpy=np.matmul, node="BmmBackward0",
+    "matmul", lambda x, y: x @ y, B, check=bool_products("bmm"), numpy=np.matmul, node="BmmBackward0",
     x=lambda g, y, x_shape: sum_to(g @ y.mT, x_shape),
     y=lambda g, x, y_shape: sum_to(x.mT @ g, y_shape),
 )  # fmt: skip
@@ -49,7 +50,8 @@ def over_rows(g):
 
 
 linear = op(
-    "linear", lambda x, weight, bias: x @ weight.T + bias, GENERAL, node="AddmmBackward0", products=True,
+    "linear", lambda x, weight, bias: x @ weight.T + bias, GENERAL, check=bool_products("addmm_impl_cpu_"), node="AddmmBackward0",
+    products=True,
     x=lambda g, weight: g @ weight if g.ndim == 2 else by_rows(g, weight),
     weight=lambda g, x: g.T @ x if g.ndim == 2 else outer(g, x) if g.ndim == 1 else outer_sum(g, x),
     bias=lambda g: over_rows(g),
@@ -58,7 +60,7 @@ linear = op(
 
 # What a node of `linear` becomes for those who look (autolab.autograd.fused): PyTorch's operation, with its order of inputs.
 addmm = op(
-    "addmm", lambda bias, x, y: x @ y + bias, GENERAL, products=True,
+    "addmm", lambda bias, x, y: x @ y + bias, GENERAL, check=bool_products("addmm_impl_cpu_"), products=True,
     bias=lambda g: over_rows(g), x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g,
 )  # fmt: skip
 

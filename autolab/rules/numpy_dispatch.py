@@ -4,7 +4,7 @@ negative axes, so that a leading axis added by vmap changes nothing."""
 import numpy as np
 
 from autolab.engine.op import from_the_end
-from autolab.engine.tensor import NUMPY_FUNCTIONS
+from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE
 
 AXES = {"axis", "axes", "axis1", "axis2", "source", "destination"}
 # These settings are tuples in a row.
@@ -41,6 +41,12 @@ def added_axes(function, settings):
     return 0
 
 
+def power(x, y):
+    """np.power, whose exponent may be a number."""
+    return TABLE["pow_scalar"](x, exponent=y) if isinstance(y, int | float) else TABLE["pow"](x, y)
+
+
+NUMPY_FUNCTIONS[np.power] = power
 for function, entry in list(NUMPY_FUNCTIONS.items()):
     row = getattr(entry, "__self__", None)
     if row is not None and AXES & row.settings.keys():

@@ -162,6 +162,9 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
     if not _use_new_zipfile_serialization:
         raise RuntimeError("autolab writes PyTorch's zip format only; leave out _use_new_zipfile_serialization=False.")
     if isinstance(f, str | os.PathLike):
+        folder = Path(f).parent
+        if not folder.is_dir():
+            raise RuntimeError(f"Parent directory {folder} does not exist. Make it first: os.makedirs({str(folder)!r}).")
         write(obj, os.fspath(f), Path(f).stem or "archive", pickle_protocol)
     elif hasattr(f, "write"):
         write(obj, f, "archive", pickle_protocol)

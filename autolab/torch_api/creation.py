@@ -234,8 +234,9 @@ def _floating(dtype: Any) -> Any:
 
 
 @public(creates=True)
-def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Uninitialised memory of the given sizes: any numbers.
+def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+          memory_format: Any = None) -> Tensor:  # fmt: skip
+    """Uninitialised memory of the given sizes: any numbers. memory_format is taken, and means nothing.
 
     >>> empty(2, 3).shape
     torch.Size([2, 3])
@@ -386,7 +387,9 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 def _like(make: Any, shared: bool = False) -> Any:
     """`shared`: inside vmap all samples share one; otherwise each gets its own if `input` differs between them."""
 
-    def like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **generator: Any) -> Tensor:
+    def like(
+        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None, **generator: Any
+    ) -> Tensor:
         require_tensor(input, f"{make.__name__}_like")
         options = {"dtype": input.dtype if dtype is None else dtype, "device": device, "requires_grad": requires_grad}
         made: Tensor = (
@@ -409,7 +412,8 @@ def _like(make: Any, shared: bool = False) -> Any:
 empty_like, zeros_like, ones_like = _like(empty), _like(zeros), _like(ones)
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+              memory_format: Any = None) -> Tensor:  # fmt: skip
     """`full` with the shape, and by default the dtype, of another tensor.
 
     >>> torch.full_like(torch.tensor([1, 2]), 7)

@@ -6,6 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from autolab import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
@@ -106,6 +108,18 @@ def require_floats(t: Tensor, kernel: str) -> None:
     if t.payload.dtype not in dtypes.FLOATING:
         what = "It is for real numbers." if t.payload.dtype in dtypes.COMPLEX else "Convert it first: t.float()."
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.title}'. {what}")
+
+
+BOOLS = {np.dtype(np.bool_)}
+SHORT_INTEGERS = {np.dtype(c) for c in "?Bbhi"}  # all but int64, which PyTorch's kernels for floats often take, too
+INTEGERS = SHORT_INTEGERS | {np.dtype(np.int64)}
+HALVES = {dtypes.float16.numpy, dtypes.bfloat16.numpy}
+
+
+def refuse(t: Tensor, kernel: str, dtypes_refused: set[Any]) -> None:
+    """Raise NotImplementedError in PyTorch's words for dtypes that it has no kernel for."""
+    if t.payload.dtype in dtypes_refused:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.title}'. Convert it first: t.float().")
 
 
 def refuse_complex(t: Tensor, kernel: str) -> None:

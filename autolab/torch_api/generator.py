@@ -99,7 +99,7 @@ class Generator:
         return _restored, (self.get_state(),)
 
     def __repr__(self) -> str:
-        return f"<Generator on cpu, initial seed {self._seed}>"
+        return f"<torch._C.Generator object at {id(self):#x}>"
 
 
 def _restored(state: Tensor) -> Generator:

@@ -203,7 +203,14 @@ def pick(input: Tensor, key: Key) -> Tensor:
 
 
 def check_key(input: Tensor, key: Key) -> None:
-    """Raise IndexError for an index out of bounds, and for a mask of another shape."""
+    """Raise IndexError for an index out of bounds, for a mask of another shape, and for indices that do not broadcast."""
+    shapes = [k.shape for k in key if isinstance(k, np.ndarray) and k.dtype != np.bool_]
+    if len(set(shapes)) > 1:
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            said = ", ".join(str(list(s)) for s in shapes)
+            raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {said}") from None
     at = 0
     for item in key:
         if isinstance(item, np.ndarray):

@@ -75,7 +75,11 @@ def inplace_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         start = next_number() if modes.grad else 0
         if self.level:  # a rule, or a tangent's, may remember what is about to be overwritten, on any level
             return overwrite(self, function(elementwise.clone(self), *args, **kwargs))
-        result = function(target_before_write(self) if modes.saved_hooks else self, *args, **kwargs)
+        try:
+            result = function(target_before_write(self) if modes.saved_hooks else self, *args, **kwargs)
+        except NotImplementedError:
+            check_result_fits(self, args)
+            raise
         if result.edge is not None:
             save_target_of_composites(result.edge[0], self, start)
         elif modes.grad and self.requires_grad:  # a comparison, say: the old values are gone
@@ -84,6 +88,17 @@ def inplace_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return overwrite(self, result)
 
     return entitle(in_place, f"{name}_", f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad.")
+
+
+def check_result_fits(self: Tensor, args: tuple[Any, ...]) -> None:
+    """What PyTorch asks before it looks for a kernel: whether the tensor can hold a result of this shape and dtype."""
+    operands = [a for a in args if isinstance(a, (Tensor, *dtypes.NUMBERS, np.generic))]
+    found = dtypes.of(dtypes.result_type([getattr(a, "payload", a) for a in (self, *operands)]))
+    if dtypes.category(found.numpy) > dtypes.category(self.payload.dtype):
+        raise RuntimeError(f"result type {found.title} can't be cast to the desired output type {self.dtype.title}")
+    common = np.broadcast_shapes(*[np.shape(getattr(a, "payload", a)) for a in (self, *operands)])
+    if common != tuple(self.shape):
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
 
 
 def target_before_write(target: Tensor) -> Tensor:

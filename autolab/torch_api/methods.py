@@ -226,6 +226,11 @@ def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
     return np.array(self.writable_array(), dtype=dtype, copy=copy)
 
 
+def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """The result of a NumPy function that has no row, as a tensor over its memory."""
+    return creation.from_numpy(np.asarray(array))
+
+
 def _dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
     """The memory of this tensor for another library (the array API's protocol, called by its from_dlpack)."""
     if self.requires_grad:
@@ -340,7 +345,7 @@ tensor([0., 2.])
     "element_size": (
         "How many bytes an entry takes.\n\n>>> torch.tensor([1.0]).element_size()\n4\n", lambda self: self.payload.dtype.itemsize
     ),
-    "cpu": ("This tensor: it is on the CPU.\n\n>>> torch.ones(2).cpu()\ntensor([1., 1.])\n", lambda self: self),
+    "cpu": ("This tensor: it is on the CPU.\n\n>>> torch.ones(2).cpu()\ntensor([1., 1.])\n", lambda self, memory_format=None: self),
     "data_ptr": (
         """The address of the first entry, in bytes.
 
@@ -380,7 +385,7 @@ tensor([2., 3.])
         lambda self: self.payload.nbytes, doc="How many bytes all entries take.\n\n>>> torch.zeros(2, 3).nbytes\n24\n"
     ),
     "is_cuda": False, "is_sparse": False, "names": None,
-    "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
+    "__array__": _array, "__array_wrap__": _array_wrap, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
     "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
     "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int),
     "__complex__": _number(complex), "__index__": _index,

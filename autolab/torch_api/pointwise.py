@@ -17,11 +17,9 @@ from autolab.rules import elementwise as rows
 from autolab.rules.input_checks import floats, floats_to_invert
 from autolab.torch_api.complex_numbers import must_hold_complex, to_complex, without_imaginary_part
 from autolab.torch_api.device import require_cpu
-from autolab.torch_api.dims import require_floats, require_tensor, to_floats, whole
+from autolab.torch_api.dims import BOOLS, INTEGERS, refuse, require_tensor, to_floats, whole
 from autolab.torch_api.layout import CHANNELS_LAST
-from autolab.torch_api.named_results import named
-from autolab.torch_api.node_names import rename_node
-from autolab.torch_api.out import C_NAMES, into
+from autolab.torch_api.out import into
 from autolab.torch_api.public import declare, example_of, method, public
 from autolab.transforms.batched import in_vmap
 from autolab.transforms.level import created
@@ -253,6 +251,8 @@ def pow(input: Any, exponent: Any) -> Tensor:
     if isinstance(exponent, builtins.float):
         input = to_floats(input)
     elif input.payload.dtype == np.bool_:
+        if isinstance(exponent, bool):
+            return clone(input) if exponent else apply(rows.fill, (input, True), NONE)
         input = to(input, dtypes.int64)
     if isinstance(exponent, int) and exponent < 0 and input.payload.dtype not in dtypes.INEXACT:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -266,7 +266,7 @@ def square(input: Tensor) -> Tensor:
     >>> square(tensor([-2., 3.]))
     tensor([4., 9.])
     """
-    return pow(input, 2)
+    return pow(require_tensor(input, "square"), 2)
 
 
 @public(method=True, inplace=True, out=True)
@@ -278,6 +278,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """
     require_tensor(input, "round")
     decimals = whole(decimals, "round(): argument 'decimals'")
+    refuse(input, "round_cpu" if decimals else "round_vml_cpu", INTEGERS if decimals else BOOLS)
     return apply(rows.round, (input,), {"decimals": decimals})
 
 
@@ -292,13 +293,22 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    require_tensor(input, "clamp")
+    if require_tensor(input, "clamp").payload.dtype == np.bool_:
+        refuse_bools_to_clamp(input, min, max)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         out = input if min is None else apply(arithmetic.clamp_min, (input, min), NONE)
         return out if max is None else apply(arithmetic.clamp_max, (out, max), NONE)
     if input.payload.dtype not in dtypes.FLOATING and (isinstance(min, builtins.float) or isinstance(max, builtins.float)):
         input = to_floats(input)
     return apply(rows.clamp, (input,), {"min": min, "max": max})
+
+
+def refuse_bools_to_clamp(input: Tensor, min: Any, max: Any) -> None:
+    """Bools may be clamped by tensors, and by floats, which make them floats."""
+    bounds = [b for b in (min, max) if b is not None]
+    if not any(isinstance(b, Tensor) for b in bounds) and dtypes.result_type([input.payload, *bounds]) == np.bool_:
+        kernel = "clamp_cpu" if len(bounds) == 2 else "clamp_max_scalar_cpu" if min is None else "clamp_min_scalar_cpu"
+        refuse(input, kernel, BOOLS)
 
 
 @public(out=True)
@@ -425,176 +435,3 @@ def astype(self: Tensor, dtype: Any) -> Tensor:
     tensor([1., 2.])
     """
     return to(self, dtype=dtypes.of(np.dtype(dtype)))
-
-
-frexp_result = named("frexp", "mantissa exponent", __name__)
-
-
-@public(method=True, out=True)
-def frexp(input: Tensor) -> Any:
-    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent. Raises RuntimeError for integers.
-
-    >>> mantissa, exponent = frexp(tensor([6., 0.5]))
-    >>> mantissa, exponent
-    (tensor([0.7500, 0.5000]), tensor([3, 0], dtype=torch.int32))
-    """
-    if require_tensor(input, "frexp").payload.dtype not in dtypes.FLOATING:
-        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes; this one is {input.dtype}")
-    return frexp_result(*apply(arithmetic.frexp, (input,), NONE))
-
-
-@public(method=True, inplace=True, out=True)
-def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote.
-
-    >>> (nextafter(tensor([1.]), tensor([2.])) - 1).item() == torch.finfo(torch.float32).eps
-    True
-    """
-    operands("nextafter", input, other, "none")
-    joined = dtypes.of(dtypes.result_type([input, other]))
-    input, other = to(input, joined), to(other, joined)
-    require_floats(input, "nextafter_cpu")
-    return apply(arithmetic.nextafter, (input, other), NONE)
-
-
-@public(method=True, inplace=True, out=True)
-def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes.
-
-    >>> heaviside(tensor([-2., 0., 3.]), tensor(0.5))
-    tensor([0.0000, 0.5000, 1.0000])
-    """
-    require_tensor(values, "heaviside", "values", 2)
-    if require_tensor(input, "heaviside").payload.dtype != values.payload.dtype:
-        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return apply(arithmetic.heaviside, (input, values), NONE)
-
-
-@public(method=True, inplace=True, out=True)
-def sgn(input: Tensor) -> Tensor:
-    """-1, 0 or 1, as `sign`.
-
-    >>> sgn(tensor([-2., 0., 3.]))
-    tensor([-1.,  0.,  1.])
-    """
-    if require_tensor(input, "sgn").payload.dtype == np.bool_:
-        return clone(input)
-    return apply(arithmetic.sgn, (input,), NONE)
-
-
-@public(method=True)
-def positive(input: Tensor) -> Tensor:
-    """The input itself. Raises RuntimeError for bools.
-
-    >>> +tensor([1., -2.])
-    tensor([ 1., -2.])
-    """
-    if require_tensor(input, "positive").payload.dtype == np.bool_:
-        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
-    return input
-
-
-@public(method=True, inplace=True, out=True)
-def float_power(input: Any, exponent: Any) -> Tensor:
-    """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast.
-
-    >>> float_power(tensor([2, 3]), 0.5)
-    tensor([1.4142, 1.7321], dtype=torch.float64)
-    """
-    operands("float_power", input, exponent)
-    raws = [getattr(t, "payload", t) for t in (input, exponent)]
-    return pow(*[to(t, dtype=dtypes.result_type([*raws, np.ones(1)])) if isinstance(t, Tensor) else t * 1.0 for t in (input, exponent)])
-
-
-@public()
-def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """other - alpha * input. Shapes broadcast, dtypes promote.
-
-    >>> rsub(tensor([1., 2.]), 10)
-    tensor([9., 8.])
-    """
-    operands("rsub", input, other, "second")
-    scaled = input if alpha == 1 else input * alpha
-    result: Tensor = apply(rows.rsub, (scaled, other), NONE)
-    if isinstance(other, Tensor):
-        rename_node(result.edge, "RsubBackward0")
-    return result
-
-
-@public(method=True, inplace=True, out=True)
-def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """No less than min, a number or a tensor.
-
-    The gradient is 1 where the input is kept, and 0 elsewhere.
-
-    >>> clamp_min(tensor([-1., 2.]), 0)
-    tensor([0., 2.])
-    """
-    return clamp(input, min)
-
-
-@public(method=True, inplace=True, out=True)
-def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """No more than max, a number or a tensor.
-
-    The gradient is 1 where the input is kept, and 0 elsewhere.
-
-    >>> clamp_max(tensor([-1., 2.]), 0)
-    tensor([-1.,  0.])
-    """
-    return clamp(input, None, max)
-
-
-@public(method=True, inplace=True, out=True)
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """input + weight * (end - input); weight 0 gives the input, 1 the end. Shapes broadcast; one dtype for all.
-
-    Raises NotImplementedError for integers, RuntimeError for different dtypes.
-
-    >>> lerp(tensor([0., 10.]), tensor([1., 20.]), 0.5)
-    tensor([ 0.5000, 15.0000])
-    """
-    require_tensor(input, "lerp")
-    require_tensor(end, "lerp", "end", 2)
-    for name, t in (("end", end), ("weight", weight)):
-        if isinstance(t, Tensor) and t.payload.dtype != input.payload.dtype:
-            expected, found = (C_NAMES.get(d.name, d.name) for d in (input.dtype, t.dtype))
-            raise RuntimeError(f"expected dtype {expected} for `{name}` but got dtype {found}")
-    if input.payload.dtype not in dtypes.INEXACT:
-        raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.title}'. Convert it first: t.float().")
-    return apply(arithmetic.lerp, (input, end, weight), NONE)
-
-
-@public(method=True, inplace=True, out=True)
-def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(p / (1 - p)), the inverse of sigmoid. With eps the input is first limited to [eps, 1 - eps].
-
-    >>> logit(tensor([0.5, 0.9, 1.]))
-    tensor([0.0000, 2.1972,    inf])
-    >>> logit(tensor([1.]), eps=0.1)
-    tensor([2.1972])
-    """
-    return apply(calculus.logit, (require_tensor(input, "logit"),), {"eps": eps})
-
-
-@public(method=True, inplace=True, out=True)
-def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Numbers in place of nan (0) and infinities (the largest and the lowest number of the dtype).
-
-    >>> nan_to_num(tensor([nan, 1.]))
-    tensor([0., 1.])
-    """
-    settings = {"nan": 0.0 if nan is None else nan, "posinf": posinf, "neginf": neginf}
-    return apply(arithmetic.nan_to_num, (require_tensor(input, "nan_to_num"),), settings)
-
-
-@public()
-def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like the input, filled with one number (or a 0-d tensor).
-
-    >>> fill(tensor([1., 2.]), 7)
-    tensor([7., 7.])
-    """
-    if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    return apply(rows.fill, (require_tensor(input, "fill"), value), NONE)

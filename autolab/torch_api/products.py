@@ -15,7 +15,7 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import arithmetic
 from autolab.torch_api import creation, diagonals, index, joining, pointwise, reduce, shape
-from autolab.torch_api.dims import axis_of, require_tensor
+from autolab.torch_api.dims import BOOLS, axis_of, refuse, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
 from autolab.torch_api.public import declare, method, public
@@ -248,6 +248,7 @@ def trace(input: Tensor) -> Tensor:
         (input,) = modes.autocast.cast("trace", (input,))
     if require_tensor(input, "trace").ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    refuse(input, "trace", BOOLS)
     return reduce.sum(diagonals.diagonal(input))
 
 
@@ -434,4 +435,6 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     for position, (name, t) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
         require_tensor(t, row.name, name, position)
+    if isinstance(value, float) and all(t.payload.dtype not in dtypes.INEXACT for t in (input, tensor1, tensor2)):
+        value = int(value)
     return apply(row, (input, tensor1, tensor2), {"value": value})

@@ -235,6 +235,8 @@ def _where_is(row: Op, name: str, doc: str) -> Any:
         axis = None if dim is None else axis_of(dim, require_tensor(input, name).ndim)
         if require_tensor(input, name).payload.dtype in dtypes.COMPLEX:
             raise RuntimeError(f"{name}(): does not support complex input. Take z.real, z.imag or z.abs().")
+        if input.payload.dtype == np.bool_:
+            raise RuntimeError(f"{name}(): does not support bool input. Convert it first: t.int().")
         _need_entries(name, input, axis, IndexError)
         return apply(row, (input,), {"axis": axis, "keepdims": keepdim})
 

@@ -14,11 +14,12 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import order as rows
 from autolab.torch_api import index as indexing
-from autolab.torch_api.dims import axis_of, refuse_complex, require_tensor
+from autolab.torch_api.dims import BOOLS, HALVES, INTEGERS, axis_of, refuse, refuse_complex, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
+from autolab.torch_api.more_pointwise import lerp
 from autolab.torch_api.named_results import named
 from autolab.torch_api.not_differentiable import mark_not_differentiable
-from autolab.torch_api.pointwise import clone, isnan, lerp
+from autolab.torch_api.pointwise import clone, isnan
 from autolab.torch_api.public import public
 from autolab.torch_api.reduce import amax, amin
 from autolab.torch_api.sampling import one_by_one
@@ -100,7 +101,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     >>> topk(tensor([3., 1., 2.]), 2).values
     tensor([3., 2.])
     """
-    axis = axis_of(dim, require_tensor(input, "topk").ndim)
+    if require_tensor(input, "topk").payload.dtype == np.bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU. Convert it first: t.int().")
+    axis = axis_of(dim, input.ndim)
     if not 0 <= k <= (1 if axis is None else input.payload.shape[axis]):
         raise RuntimeError(f"selected index k out of range: k is {k}, and the shape {list(input.shape)}")
     return _along(rows.topk, input, dim, k=k, largest=largest)
@@ -139,7 +142,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     values=tensor(20),
     indices=tensor(2))
     """
-    axis = axis_of(dim, require_tensor(input, "kthvalue").ndim)
+    refuse(require_tensor(input, "kthvalue"), "kthvalue_cpu", BOOLS)
+    axis = axis_of(dim, input.ndim)
     n = 1 if axis is None else input.payload.shape[axis]
     if n == 0:
         _entries("kthvalue", input, dim)
@@ -150,8 +154,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 def _middle(name: str, of_all: Op, along: Op, doc: str, of_nan: str) -> Any:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+        refuse(require_tensor(input, name), "median_out" if dim is not None else "median_cpu", BOOLS)
         if dim is None:
-            return apply(of_all, (require_tensor(input, name),), {})
+            return apply(of_all, (input,), {})
         _entries(name, input, dim)
         return _along(along, input, dim, keepdims=keepdim)
 
@@ -321,6 +326,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     at: Any = "right" if right or side == "right" else "left"
     if s.ndim == 1:
         found = np.searchsorted(s, v, at)
+    elif not s.size or not v.size:
+        found = np.zeros(v.shape, np.int64)
     else:
         pairs = zip(s.reshape(-1, s.shape[-1]), v.reshape(-1, v.shape[-1]), strict=True)
         found = np.array([np.searchsorted(a, b, at) for a, b in pairs]).reshape(v.shape)
@@ -397,6 +404,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor([1., 2., 0., 1.])
     """
     refuse_complex(require_tensor(input, "histc"), "aminmax_cpu")
+    refuse(input, "histogram_cpu", INTEGERS)
     a = input.numbers()
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
@@ -406,7 +414,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 @public(method=True)
 @one_by_one
-def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists.
 
     Raises RuntimeError for fewer than one part.
@@ -416,7 +424,8 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     hist=tensor([3., 1.]),
     bin_edges=tensor([0., 2., 4.]))
     """
-    a = require_tensor(input, "histogram").numbers()
+    refuse(require_tensor(input, "histogram"), "histogramdd", INTEGERS if isinstance(bins, Tensor) else INTEGERS | HALVES)
+    a = input.numbers()
     if weight is not None and weight.shape != input.shape:
         raise RuntimeError("histogramdd(): if weight tensor is provided it should have the same shape as the input tensor")
     if isinstance(bins, Tensor):
@@ -444,7 +453,8 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     tensor([[1., 0.],
             [1., 1.]])
     """
-    a = require_tensor(input, "histogramdd").numbers()
+    refuse(require_tensor(input, "histogramdd"), "histogramdd", INTEGERS)
+    a = input.numbers()
     if a.ndim < 2:
         raise RuntimeError("histogramdd(): input tensor should have at least 2 dimensions")
     points = a.reshape(-1, a.shape[-1])
@@ -482,6 +492,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError(f"isin(): argument 'elements' (position 1) must be Tensor, not {type(elements).__name__}")
     a, b = (np.asarray(t.payload if isinstance(t, Tensor) else t) for t in (elements, test_elements))
+    if a.dtype == np.bool_ or b.dtype == np.bool_:
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool. Convert them first: t.int().")
     return new_tensor(np.isin(a, b, invert=invert)[()])
 
 

@@ -9,15 +9,25 @@ from typing import Any
 from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
+from autolab.rules.input_checks import halves
 from autolab.torch_api.dims import require_tensor, to_floats, whole
 from autolab.torch_api.out import into
 from autolab.torch_api.pointwise import NONE, operands
 from autolab.torch_api.public import entitle, example_of, public
 
+# PyTorch's kernels for these do not take float16 and bfloat16.
+NO_HALVES = set(
+    "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 erfcx log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 "
+    "modified_bessel_k1 ndtri scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0 zeta".split()
+)
+
 
 def _row(name: str, file: str) -> Op:
     """A row from a file that may not have been loaded yet."""
-    return getattr(import_module(f"autolab.rules.{file}"), name)
+    row: Op = getattr(import_module(f"autolab.rules.{file}"), name)
+    if name in NO_HALVES or file == "polynomials":
+        row.check = row.check or halves(f"{name}_cpu")
+    return row
 
 
 def _example_of(name: str, example: str, package: bool) -> str:
@@ -224,7 +234,9 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    x = to_floats(require_tensor(input, "mvlgamma"))
+    if require_tensor(input, "mvlgamma").dtype.name == "bool":
+        raise RuntimeError("The input tensor may not be a boolean tensor. Convert it first: t.int().")
+    x = to_floats(input)
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
         total = lgamma(x - j / 2) + total

@@ -65,13 +65,6 @@ def test_numpy_functions_of_tensors_give_tensors(function):
     np.testing.assert_allclose(result.numpy(), function(*raw))
 
 
-def test_a_numpy_function_without_a_row_says_so():
-    with pytest.raises(TypeError, match="numpy.median has no differentiation rule"):
-        np.median(autolab.ones(3))
-    with pytest.raises(TypeError, match="numpy.nextafter has no differentiation rule"):
-        np.nextafter(autolab.ones(3), autolab.ones(3))
-
-
 AXES = {
     "stack": lambda np, x, k: np.stack([x, x * 2], k),
     "concatenate": lambda np, x, k: np.concatenate([x, x * 2], k),

@@ -9,6 +9,7 @@ import autolab
 from autolab.autograd import grad, gradcheck, gradgradcheck
 from autolab.engine.node import edge_of
 from autolab.rules import TABLE, complex_matrix, complex_numbers, fourier
+from autolab.torch_api.special import NO_HALVES
 
 from .samples import SAMPLES, Sample
 
@@ -20,8 +21,11 @@ FIRST = [pytest.param(s, s.cases.split("; ")[0], id=f"{s.row}-{k}") for k, s in 
 WITH_RULES = [p for p in CASES if p.values[0].differentiable()]
 FIRST_WITH_RULES = [p for p in FIRST if p.values[0].differentiable()]
 HALVES = ["float16", "bfloat16"]
-# Whole matrices are not computed with in 16 bits, here as in PyTorch.
-NARROW = [p for p in FIRST_WITH_RULES if p.values[0].row != "to" and TABLE[p.values[0].row].forward.__module__ != "autolab.rules.matrix"]
+# Whole matrices and some special functions are not computed with in 16 bits, here as in PyTorch.
+NOT_NARROW = {"to", *NO_HALVES}
+NARROW = [
+    p for p in FIRST_WITH_RULES if p.values[0].row not in NOT_NARROW and TABLE[p.values[0].row].forward.__module__ != "autolab.rules.matrix"
+]
 SMALL = [p for p in WITH_RULES if "0" not in p.values[1]]
 
 

@@ -78,7 +78,7 @@ FOUND_AND_REMEDY = {
     "T.nn.functional.cross_entropy(m, T.tensor([0, 3]))": ("Target 3 is out of bounds", "3 classes"),
     "T.nn.functional.linear(m, T.ones(2, 4))": ("2x3 and 4x2", "are 3 and 4"),
     "x.sum('a')": ("'dim'", "must be int, not str"),
-    "np.median(x)": ("numpy.median", "no differentiation rule"),
+    "np.median(r)": ("requires grad", "tensor.detach().numpy()"),
 }
 
 

@@ -13,7 +13,7 @@ from autolab.nn.functional.common import activated, is_floating, not_implemented
 from autolab.rules import activations as rows
 from autolab.rules import elementwise
 from autolab.torch_api import pointwise
-from autolab.torch_api.dims import axis_of
+from autolab.torch_api.dims import INTEGERS, axis_of, refuse
 from autolab.torch_api.generator import generator
 from autolab.torch_api.pointwise import sigmoid, tanh
 from autolab.torch_api.random import rand_like
@@ -75,6 +75,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
     elif weight.ndim == 1 and input.ndim == 0:
         weight = weight.reshape(())
+    refuse(input, "prelu_cpu", INTEGERS)
     return apply(rows.prelu, (input, weight), {})
 
 

@@ -12,7 +12,7 @@ from autolab.nn.functional.common import same_dtype, several
 from autolab.nn.functional.padding import constant
 from autolab.rules import conv as rows
 from autolab.rules import linalg
-from autolab.torch_api.dims import evened_out, require_tensor
+from autolab.torch_api.dims import BOOLS, INTEGERS, SHORT_INTEGERS, evened_out, refuse, require_tensor
 from autolab.torch_api.linalg import einsum, matmul
 from autolab.torch_api.shape import expand, reshape
 
@@ -109,6 +109,10 @@ def _check(function: str, input: Tensor, weight: Tensor, bias: Any, n: int, grou
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {function}, but got input of size: {list(input.shape)}"
         )
+    if transposed:
+        refuse(input, f"slow_conv_transpose{max(n, 2)}d_out_cpu", SHORT_INTEGERS)
+    else:
+        refuse(input, f"slow_conv{max(n, 2)}d_cpu", BOOLS)
     shape, channels = list(weight.shape), input.shape[-n - 1]
     if shape[0] % groups or shape[0] < groups:
         rule = f"at least {groups}" if shape[0] < groups else f"divisible by {groups}"
@@ -168,6 +172,8 @@ def _convolution(n: int, letters: str) -> Any:
         if isinstance(padding, str):
             input, padding = _named_padding(padding, input, kernel, stride, dilation)
         padding = _settings(n, function, padding=padding)["padding"]
+        if max(dilation) > 1:
+            refuse(input, "slow_conv_dilated<>", SHORT_INTEGERS)
         _fits(input.shape[-n:], kernel, padding, dilation)
         alone = input.ndim == n + 1
         x = input[None] if alone else input
@@ -292,6 +298,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
             f"{list(input.shape)}"
         )
+    refuse(input, "im2col_out_cpu", INTEGERS - BOOLS)
     each = zip(input.shape[-2:], kernel, stride, padding, dilation)
     size = [rows.places(*one) for one in each]
     if any(n < 1 for n in size):

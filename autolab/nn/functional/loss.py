@@ -16,7 +16,7 @@ from autolab.nn.functional.common import is_floating, not_implemented, reduced, 
 from autolab.nn.functional.conv import linear
 from autolab.rules import calculus, ctc, nn
 from autolab.torch_api import pointwise
-from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.dims import INTEGERS, refuse, require_tensor
 from autolab.torch_api.reduce import log_softmax as _log_softmax
 from autolab.torch_api.shape import broadcast_tensors, movedim
 
@@ -148,13 +148,18 @@ def _check_classes(input: Tensor, target: Tensor, weight: Any, classes: int, ign
             f"{list(weight.shape)}"
         )
     if input.payload.ndim > 1:
-        n = target.shape[0] if target.ndim else 1
+        n = target.shape[0] if target.ndim else 0
         if input.shape[0] != n:
             raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({n}).")
         if input.ndim != target.ndim + 1 or tuple(input.shape[2:]) != tuple(target.shape[1:]):
             if input.ndim == 2:
                 raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported: got {list(target.shape)}")
+            if input.ndim == 4 and target.ndim == 3:
+                sizes = f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}"
+                raise RuntimeError(f"{sizes}: each place of (N, C, H, W) scores has one class of (N, H, W).")
             raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
+    elif target.ndim and target.shape != (1,):
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
     i = target.all_numbers(0, None if 0 <= ignore_index < classes else classes)
     if i.size == 0:
         return None
@@ -185,6 +190,8 @@ def nll_loss(
         raise ValueError("Expected 1 or more dimensions (got 0)")
     classes = input.shape[-1] if input.ndim == 1 else input.shape[1]
     _check_classes(input, target, weight, classes, ignore_index)
+    if input.ndim == 1 and target.ndim:
+        target = target.reshape(())
     if not is_floating(input):
         raise not_implemented("nll_loss_out_frame", input)
     if weight is not None and weight.payload.dtype != input.payload.dtype:
@@ -299,6 +306,11 @@ def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Any, ignore_index
     if soft_target and ignore_index >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target: probabilities of classes leave nothing out")
     if soft_target and target.shape != input.shape:
+        if input.ndim == 2 and target.ndim > 1:
+            raise RuntimeError(
+                "0D or 1D target tensor expected, multi-target not supported: probabilities of classes have the shape of the input, "
+                f"{list(input.shape)}, and this target has {list(target.shape)}."
+            )
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {target.dtype.title}: classes are integers (`target.long()`); "
             f"probabilities of classes have the shape of the input, {list(input.shape)}, and this target has {list(target.shape)}."
@@ -339,6 +351,7 @@ def binary_cross_entropy_with_logits(
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    refuse(input, "log_sigmoid_cpu", INTEGERS)
     one = np.ones((), input.payload.dtype)[()]
     args = (input, target, one if weight is None else weight, one if pos_weight is None else pos_weight)
     return apply(nn.bce_with_logits, args, {"reduction": reduction})
@@ -362,6 +375,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please ensure they "
             "have the same size."
         )
+    refuse(input, "binary_cross_entropy", INTEGERS)
     x = input.all_numbers(0, np.nextafter(1, 2))
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
@@ -385,6 +399,8 @@ def kl_div(
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("kl_div", (input, target))
+    if input.payload.dtype in INTEGERS or target.payload.dtype in INTEGERS:
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert them first: t.float().")
     if reduction == "batchmean":
         total = kl_div(input, target, reduction="sum", log_target=log_target)
         return total / input.shape[0] if input.ndim else total

@@ -12,6 +12,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.activation import logsigmoid, softplus
 from autolab.nn.functional.common import is_floating, reduced, reduction_of
 from autolab.torch_api import pointwise, reduce
+from autolab.torch_api.dims import HALVES, INTEGERS, refuse
 from autolab.torch_api.index import gather
 from autolab.torch_api.products import pdist as pdist
 from autolab.torch_api.shape import common_shape
@@ -159,6 +160,7 @@ def multi_margin_loss(
     if modes.autocast is not None:
         input, target = modes.autocast.cast("multi_margin_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
+    refuse(input, "multi_margin_loss_cpu_kernel", INTEGERS | HALVES)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if input.ndim > 2 or 0 in input.shape[1:] or 0 in input.shape[-1:]:
@@ -203,6 +205,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
     if modes.autocast is not None:
         input, target = modes.autocast.cast("multilabel_margin_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
+    refuse(input, "multilabel_margin_loss_forward_out_frame", INTEGERS | HALVES)
     if input.ndim > 2 or 0 in input.shape[-1:]:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     if input.shape != target.shape and not (input.ndim < 2 and target.ndim < 2 and input.payload.size == target.payload.size):

@@ -16,7 +16,7 @@ from autolab.nn.functional.padding import constant
 from autolab.nn.functional.pool import avg_pool1d
 from autolab.rules import nn as rows
 from autolab.torch_api import pointwise, reduce
-from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.dims import INTEGERS, refuse, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 
 
@@ -75,6 +75,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     tensor([0.8485, 1.1314])
     """
     shape = _normalized(input, normalized_shape, weight)
+    refuse(input, "rms_norm", INTEGERS)
     if eps is None:
         eps = _spacing(input)
     w: Any = np.ones((), input.payload.dtype)[()] if weight is None else weight
@@ -136,6 +137,7 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        refuse(input, "batch_norm", INTEGERS)
         w, b = _channels(weight, input.ndim), _channels(bias, input.ndim)
         mean, scale = _channels(running_mean, input.ndim), pointwise.rsqrt(_channels(running_var, input.ndim) + eps)
         out = (input - mean) * (scale if w is None else scale * w)

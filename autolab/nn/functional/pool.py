@@ -14,6 +14,7 @@ from autolab.rules import index as index_rows
 from autolab.rules import pool as rows
 from autolab.rules import reduce, resize
 from autolab.torch_api import pointwise
+from autolab.torch_api.dims import BOOLS, INTEGERS, SHORT_INTEGERS, refuse
 from autolab.torch_api.generator import generator
 
 LETTERS = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -21,6 +22,18 @@ LETTERS = {1: "L", 2: "H, W", 3: "D, H, W"}
 # For examples: 0, 1, 2, ... in (1, 4, ...), and the largest of each window of length 2.
 COUNTED = {1: "arange(4.).reshape(1, 4)", 2: "arange(16.).reshape(1, 4, 4)", 3: "arange(64.).reshape(1, 4, 4, 4)"}
 LARGEST = {1: "1., 3.", 2: " 5.,  7., 13., 15.", 3: "21., 23., 29., 31., 53., 55., 61., 63."}
+
+
+# The kernels that compute pools in PyTorch, and the dtypes that they do not take.
+KERNELS = {
+    "max_pool1d": ("max_pool1d_impl", BOOLS), "max_pool2d": ("max_pool2d", BOOLS), "max_pool3d": ("max_pool3d", BOOLS),
+    "avg_pool1d": ("avg_pool2d", SHORT_INTEGERS), "avg_pool2d": ("avg_pool2d", SHORT_INTEGERS),
+    "avg_pool3d": ("avg_pool3d_out_frame", SHORT_INTEGERS),
+    "adaptive_avg_pool1d": ("adaptive_avg_pool2d", INTEGERS), "adaptive_avg_pool2d": ("adaptive_avg_pool2d", INTEGERS),
+    "adaptive_avg_pool3d": ("adaptive_avg_pool3d_cpu", INTEGERS),
+    "adaptive_max_pool1d": ("adaptive_max_pool2d", INTEGERS), "adaptive_max_pool2d": ("adaptive_max_pool2d", INTEGERS),
+    "adaptive_max_pool3d": ("adaptive_max_pool3d_cpu", INTEGERS),
+}  # fmt: skip
 
 
 def _windows(
@@ -50,6 +63,8 @@ def _windows(
             "got input of "
             f"shape {list(input.shape)}"
         )
+    kernel_name, refused = KERNELS[function]
+    refuse(input, kernel_name, refused)
     size = tuple(_count(m, k, s, p, d, ceil_mode) for m, k, s, p, d in zip(input.shape[-n:], kernel, stride, padding, dilation))
     if any(m < 1 for m in size):
         if n == 1:
@@ -139,6 +154,7 @@ def _max_unpool(n: int) -> Any:
     def max_unpool(
         input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
     ) -> Tensor:
+        refuse(input, f"max_unpool{max(n, 2)}d", INTEGERS)
         kernel = several(kernel_size, n)
         stride = kernel if stride is None else several(stride, n)
         default = [(m - 1) * s + k - 2 * p for m, k, s, p in zip(input.shape[-n:], kernel, stride, several(padding, n))]
@@ -270,6 +286,9 @@ def _sizes(function: str, n: int, input: Tensor, output_size: Any) -> tuple[int,
             f"dimension {at} being empty"
         )
     size = tuple(m if o is None else int(o) for o, m in zip(several(output_size, n), input.shape[-n:]))
+    kernel_name, refused = KERNELS[function]
+    if any(size) or "max" in function:
+        refuse(input, kernel_name, refused)
     if any(m < 0 for m in size):
         if "max" in function:
             raise RuntimeError(f"{function}(): Trying to create tensor with negative dimension {min(size)}: {list(size)}")

@@ -15,6 +15,7 @@ from autolab.nn.functional.pool import adaptive_avg_pool1d, adaptive_avg_pool2d,
 from autolab.rules import activations, resize
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise
+from autolab.torch_api.dims import INTEGERS, refuse
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
@@ -65,7 +66,8 @@ def interpolate(
         )
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, size)
-    if mode not in ("nearest", "nearest-exact") and not is_floating(input) and input.dtype.name != "uint8":
+    bytes_are_taken = mode != "linear" and mode != "trilinear"
+    if not is_floating(input) and not (bytes_are_taken and input.dtype.name == "uint8"):
         raise not_implemented("compute_indices_weights_" + mode, input)
     out: Any = input
     for a, (m, k, scale) in enumerate(zip(lengths, size, scales)):
@@ -262,6 +264,7 @@ def _check_grid(input: Tensor, grid: Tensor, n: int, mode: str) -> None:
     name = "grid_sampler()"
     if grid.dtype != input.dtype:
         raise RuntimeError(f"{name}: expected input and grid to have same dtype, but input has {input.dtype} and grid has {grid.dtype}")
+    refuse(input, f"grid_sampler_{n}d_cpu_kernel_impl", INTEGERS)
     if n not in (2, 3) or grid.ndim != input.ndim:
         raise RuntimeError(
             f"{name}: expected 4D or 5D input and grid with same number of dimensions, but got input with sizes {list(input.shape)} and "

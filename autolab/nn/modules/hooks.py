@@ -12,6 +12,8 @@ from autolab.nn.modules._functions import BackwardHook
 # Hooks for every module, by number: (kind, hook). One dict of all kinds, for a call asks first whether there is any.
 everywhere: dict[int, tuple[str, Callable[..., Any]]] = {}
 _always_everywhere: set[int] = set()
+# Hooks for what every module is given as a parameter, buffer or submodule.
+registrations: dict[str, dict[int, Callable[..., Any]]] = {"parameter": {}, "buffer": {}, "module": {}}
 _keywords_everywhere: set[int] = set()
 
 
@@ -218,3 +220,26 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) in the backward of every module."""
     return _everywhere("backward", hook)
+
+
+def registered(module: Any, kind: str, name: str, value: Any) -> Any:
+    """The value that a module is to hold under a name: each hook for its kind may give another."""
+    for hook in list(registrations[kind].values()):
+        other = hook(module, name, value)
+        value = value if other is None else other
+    return value
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, parameter) when any module gets a parameter; what it returns is taken instead."""
+    return RemovableHandle(registrations["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, buffer) when any module gets a buffer; what it returns is taken instead."""
+    return RemovableHandle(registrations["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, name, submodule) when any module gets a submodule; what it returns is taken instead."""
+    return RemovableHandle(registrations["module"], hook)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from autolab import dtypes
@@ -10,10 +11,14 @@ from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.nn.modules.hooks import (
     Hooks,
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
 )
 from autolab.nn.modules.state import State
 from autolab.nn.modules.tree import Tree
@@ -21,8 +26,9 @@ from autolab.nn.parameter import Buffer, Parameter
 from autolab.torch_api.creation import empty_like
 
 __all__ = [
-    "Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook", "torch_name",
+    "Module", "register_module_buffer_registration_hook", "register_module_forward_hook", "register_module_forward_pre_hook",
+    "register_module_full_backward_hook", "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook", "torch_name",
 ]  # fmt: skip
 
 PLACES = ("_parameters", "_buffers", "_modules")
@@ -67,6 +73,18 @@ class Module(Hooks, Tree, State):
         """What the module computes. Call the module itself, not this: hooks run around it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile `forward` in place: the settings are those of `torch.compile`. Hooks stay around it as they are.
+
+        >>> model = nn.Linear(3, 2)
+        >>> model.compile()
+        >>> model(torch.ones(5, 3)).shape
+        torch.Size([5, 2])
+        """
+        compile = import_module("autolab.compiler").compile  # a layer above this one
+        self.__dict__.pop("forward", None)
+        self.__dict__["forward"] = compile(self.forward, *args, **kwargs)
+
     # -- attributes ------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
@@ -96,15 +114,15 @@ class Module(Hooks, Tree, State):
             self._forget(name, but=self._modules)
             if "." in name or name == "":
                 self.add_module(name, value)  # says what is wrong with the name
-            self._modules[name] = value
+            self._modules[name] = registered(self, "module", name, value)
         elif name in self._modules:
             if value is not None:
                 raise TypeError(f"cannot assign '{torch_name(value)}' as child module '{name}' (torch.nn.Module or None expected)")
-            self._modules[name] = None
+            self._modules[name] = registered(self, "module", name, None)
         elif name in self._buffers:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"cannot assign '{torch_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
-            self._buffers[name] = value
+            self._buffers[name] = registered(self, "buffer", name, value)
             if isinstance(value, Buffer):
                 (self._non_persistent_buffers_set.discard if value.persistent else self._non_persistent_buffers_set.add)(name)
         elif isinstance(value, Buffer):
@@ -151,14 +169,14 @@ class Module(Hooks, Tree, State):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express '{name}' "
                 "as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = param if param is None else registered(self, "parameter", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that belongs to the state but is not trained; kept out of state_dict unless persistent."""
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{torch_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
-        self._buffers[name] = tensor
+        self._buffers[name] = registered(self, "buffer", name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -168,7 +186,7 @@ class Module(Hooks, Tree, State):
                 ": put parentheses after it to make one" if isinstance(module, type) and issubclass(module, Module) else ""
             ))  # fmt: skip
         self._check_name(name, "module", self._modules)
-        self._modules[name] = module
+        self._modules[name] = registered(self, "module", name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Another name of `add_module`: a module that this one holds under a name."""
@@ -298,6 +316,12 @@ class Module(Hooks, Tree, State):
         if not lines and "\n" not in extra:
             return f"{self._get_name()}({extra})"
         return "\n  ".join([f"{self._get_name()}(", *(extra.split("\n") if extra else []), *lines]) + "\n)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        if hasattr(state.get("forward"), "_torchdynamo_orig_callable"):  # compiled, and of no use to another module
+            del state["forward"]
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update([(name, {}) for name in HOOKS])

@@ -138,6 +138,15 @@ class RNNBase(Module):
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        """The names of the parameters, layer by layer, for programs that look into PyTorch's layers."""
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Parameter]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
     def reset_parameters(self) -> None:
         """Draw the parameters again, in place, as the constructor does."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0

@@ -26,10 +26,6 @@ class _Table(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError("Padding_idx must be within num_embeddings")
             padding_idx %= num_embeddings
-        if sparse:
-            raise NotImplementedError(
-                f"{type(self).__name__}(sparse=True): all gradients are dense here, zero in the rows that were not looked up. Leave it out."
-            )
         self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
         self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = max_norm, norm_type, scale_grad_by_freq, sparse
         if weight is None:

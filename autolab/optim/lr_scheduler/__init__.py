@@ -17,6 +17,10 @@ from autolab.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
 _LRScheduler = LRScheduler  # its name in programs from before PyTorch 2.0
 
+for _scheduler in list(vars().values()):  # one module to programs, as in PyTorch: the files are for reading
+    if isinstance(_scheduler, type):
+        _scheduler.__module__ = __name__
+
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
     "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
