@@ -244,7 +244,7 @@ def _qti_test(wanted: list[Item], title: str) -> Element:
 
 
 def _qti_item(item: Item) -> Element:
-    """An item whose outcome FEEDBACK names what is to be said."""
+    """An item whose outcome FEEDBACK names the sentence that answers."""
     question = item.question
     cardinality, base, write = QTI_KINDS[question["kind"]]
     root = ElementTree.Element(

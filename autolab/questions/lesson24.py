@@ -80,7 +80,7 @@ energy = prediction(
 )
 
 anyphase = prediction(
-    "The loss has fallen to 1e-25. Is z the picture?",
+    "The loss has fallen below 1e-25. Is z the picture?",
     "up to one phase, the same for all pixels",
     {
         "yes, to many digits": "Could the detector tell z from iz? It sees magnitudes only.",

@@ -118,6 +118,10 @@ def _store(out: Tensor, result: Tensor, name: str) -> Tensor:
             )
         if name == "multinomial":
             raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.title}")
+        if name in ("complex", "polar"):
+            raise RuntimeError(
+                f"Expected object of scalar type {result.dtype.title} but got scalar type {out.dtype.title} for argument 'out'"
+            )
         if name in EXACT:
             expected, found = (C_NAMES.get(d.name, d.name) for d in (result.dtype, out.dtype))
             raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
