@@ -29,7 +29,7 @@ class ProcessExitedException(Exception):
 def get_all_sharing_strategies() -> set[str]:
     """How tensors may get to other processes: as copies, through files.
 
-    >>> torch.multiprocessing.get_all_sharing_strategies()
+    >>> get_all_sharing_strategies()
     {'file_system'}
     """
     return {"file_system"}
@@ -38,7 +38,7 @@ def get_all_sharing_strategies() -> set[str]:
 def get_sharing_strategy() -> str:
     """How tensors get to other processes.
 
-    >>> torch.multiprocessing.get_sharing_strategy()
+    >>> get_sharing_strategy()
     'file_system'
     """
     return "file_system"

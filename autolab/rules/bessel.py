@@ -207,7 +207,7 @@ i0e = op("i0e", lambda x: i0e_values(x), E, promote="float", node="SpecialI0EBac
 i1 = op("i1", lambda x: i1_values(x), E, promote="float", node="SpecialI1Backward0",
         x=lambda g, x, out: g * np.where(x == 0, 0.5, i0(x) - out / or_one(x)))  # fmt: skip
 i1e = op("i1e", lambda x: i1e_values(x), E, promote="float", node="SpecialI1EBackward0",
-         x=lambda g, x, out: g * np.where(np.abs(x) < 1e-8, 0.5 - np.abs(x), i0e(x) - out * (np.sign(x) + 1 / or_one(x))))  # fmt: skip
+         x=lambda g, x, out: g * np.where(np.abs(x) < 1e-15, 0.5 - np.abs(x), i0e(x) - out * (np.sign(x) + 1 / or_one(x))))  # fmt: skip
 # PyTorch has no derivatives of the following, nor have they here.
 airy_ai = op("airy_ai", lambda x: airy_ai_values(x), E, promote="float")
 bessel_j0 = op("bessel_j0", lambda x: j0_values(x), E, promote="float")

@@ -154,9 +154,17 @@ norm = instead_of(reduce.norm, op(
 ))  # fmt: skip
 var = instead_of(reduce.var, op("var_complex", var_values, GENERAL, node="VarBackward0", complex=ADJOINT, x=reduce.var.rules["x"].function))
 std = instead_of(reduce.std, op("std_complex", std_values, GENERAL, node="StdBackward0", complex=ADJOINT, x=reduce.std.rules["x"].function))
-# And the mean beside them, which is linear.
-for row, values in ((reduce.var_mean, var_values), (reduce.std_mean, std_values)):
-    instead_of(row, op(
-        f"{row.name}_complex", reduce.beside_mean(values), GENERAL, node=row.node_name, outputs=2, complex=ADJOINT,
-        x=row.rules["x"].function,
-    ))  # fmt: skip
+
+
+def beside_mean(values):
+    """What goes with the mean, which is linear: the two results of one node."""
+    return lambda x, *, axis=None, correction=1, keepdims=False: (
+        values(x, axis=axis, correction=correction, keepdims=keepdims), reduce.mean(x, axis=axis, keepdims=keepdims),
+    )  # fmt: skip
+
+
+var_mean, std_mean = (
+    instead_of(row, op(f"{row.name}_complex", beside_mean(values), GENERAL, node=row.node_name, outputs=2, complex=ADJOINT,
+                       x=row.rules["x"].function))
+    for row, values in ((reduce.var_mean, var_values), (reduce.std_mean, std_values))
+)  # fmt: skip

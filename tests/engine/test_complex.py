@@ -117,5 +117,5 @@ def test_sgd_steps_complex_parameters_and_what_does_not_says_so():
     z.abs().sum().backward()
     autolab.optim.SGD([z], lr=1.0).step()
     assert z.item() == pytest.approx(2.4 + 3.2j)
-    with pytest.raises(TypeError, match="Adam does not step complex parameters"):
-        autolab.optim.Adam([z])
+    with pytest.raises(TypeError, match="Adafactor does not support complex parameters"):
+        autolab.optim.Adafactor([z])
