@@ -220,7 +220,9 @@ def test_a_second_notebook_and_what_is_no_notebook_are_named(tmp_path):
     )
     os.remove(tmp_path / "submitted" / "ada" / "ps" / "n.ipynb"), os.remove(tmp_path / "submitted" / "ada" / "ps" / "n-Copy1.ipynb")
     (tmp_path / "submitted" / "ada" / "ps" / "n.zip").write_text("")
-    assert Course(tmp_path).job("ada", "ps", "n", {"n": FORM}, 1, LIMITS, None).notes[1] == "instead there is n.zip, which is not a notebook"
+    assert (
+        Course(tmp_path).job("ada", "ps", "n", {"n": FORM}, 1, LIMITS, None).notes[1] == "instead there is n.zip, which is not a notebook"
+    )
 
 
 def test_a_time_of_handing_in_that_is_none_is_named(tmp_path):

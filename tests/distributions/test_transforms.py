@@ -153,3 +153,11 @@ WRONG = [
 def test_what_does_not_fit_is_refused(lib, call, error, words):
     with pytest.raises(error, match=words):
         call(library(lib), lib)
+
+
+def test_transforms_are_equal_if_they_do_the_same(lib):
+    t, two = lib.distributions.transforms, [lib.tensor([1.0, 2.0]) for _ in range(2)]
+    affine = [t.AffineTransform(a, 3.0, event_dim=1) for a in two]
+    assert affine[0] == affine[1] != t.AffineTransform(two[0] + 1, 3.0, event_dim=1)
+    assert t.ComposeTransform([affine[0], t.ExpTransform()]) == t.ComposeTransform([affine[1], t.ExpTransform()])
+    assert t.ExpTransform() == t.ExpTransform() != t.TanhTransform() and t.PowerTransform(two[0]) == t.PowerTransform(two[1])
