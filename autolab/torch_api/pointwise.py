@@ -361,6 +361,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+        if value.payload.dtype in dtypes.COMPLEX and not value.level and input.dtype is not dtypes.bool_:
+            must_hold_complex(input, value.item())
         value = to(value, input.dtype)
     elif input.payload.dtype not in dtypes.INEXACT:
         value = _fitting(value, input.dtype)

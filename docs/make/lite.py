@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 import nbformat
 
+from autolab.utils.lessons import ASKED
 from docs.make import choice
 from tests.wasm.lane import PYODIDE as TESTED
 from tests.wasm.lane import wheels
@@ -126,14 +127,24 @@ def autolab_wheel(pyodide: Path, folder: Path) -> Path:
     with zipfile.ZipFile(whole) as old, zipfile.ZipFile(stripped / whole.name, "w") as new:
         for name in sorted(old.namelist()):
             if not name.startswith(NOT_THERE) and not name.endswith(".pyi"):
-                data = without_outputs(old.read(name)) if name.endswith(".ipynb") else old.read(name)
+                data = old.read(name)
+                if name.endswith(".ipynb"):
+                    data = what_is_asked(data) if name.startswith("autolab/notebooks/") else without_outputs(data)
                 new.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
     run("node", ROOT / "docs/make/compile.mjs", pyodide, stripped, built, "with-source")  # lessons show the text of functions
     return named_by_contents(shutil.copy(built / whole.name, folder))
 
 
+def what_is_asked(lesson: bytes) -> bytes:
+    """A lesson as `progress()` reads it, its title and its questions: the lessons to run lie beside the wheel."""
+    content = json.loads(lesson)
+    first, *cells = content["cells"]
+    content["cells"] = [first, *(cell for cell in cells if cell["cell_type"] == "code" and ASKED.fullmatch("".join(cell["source"])))]
+    return without_outputs(json.dumps(content).encode())
+
+
 def without_outputs(notebook: bytes) -> bytes:
-    """A lesson as `progress()` reads it: the lessons to run lie beside the wheel."""
+    """A notebook to work in, smaller."""
     content = json.loads(notebook)
     for cell in content["cells"]:
         if cell["cell_type"] == "code":

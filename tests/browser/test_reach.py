@@ -68,7 +68,7 @@ FAINT = """() => {
     const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort(); return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05); };
     const paper = getComputedStyle(document.querySelector(".al-root")).backgroundColor, wrong = new Set();
     const seen = (e) => e.checkVisibility({ visibilityProperty: true });
-    for (const e of document.querySelectorAll(".al-box, .al-line, .al-l, .al-ring, .al-cell, .al-axes, .al-heat-edge, .al-rim, .al-pill > rect")) {
+    for (const e of document.querySelectorAll(".al-box, .al-line, .al-l, .al-ring, .al-cell:not(.al-hit), .al-axes, .al-heat-edge, .al-rim, .al-pill > rect")) {
         if (seen(e) && contrast(mixed([paper, getComputedStyle(e).stroke]), mixed([paper])) < 3) wrong.add(`${e.getAttribute("class")} ${getComputedStyle(e).stroke}`);
     }
     for (const e of document.querySelectorAll(".al-graph text")) {
