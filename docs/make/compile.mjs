@@ -19,7 +19,11 @@ unused = re.compile(r"""
     [^/]*\\.data/ | anywidget/(lab|nb)extension/             # JupyterLab's parts of widgets, which the page has
     | jedi/third_party/django-stubs/                         # types of packages that are not there
     | jedi/third_party/typeshed/(stdlib/2/|third_party/(2/|2and3/|3/(?!six)))  # jedi lists this folder, so something stays in it
+    | jedi/third_party/typeshed/stdlib/3/(distutils|tkinter)/
     | .*/(tests|sphinxext)/
+    | prompt_toolkit/contrib/                                # of terminals
+    | pygments/formatters/(bbcode|groff|img|irc|pangomarkup|rtf|svg)
+    | pygments/styles/(abap|algol|arduino|borland|igor|lilypond|paraiso|perldoc|rainbow|rrt|sas|staroffice|stata|trac)
     | pygments/lexers/(?!__init__|_mapping|python|special)   # other languages
 """, re.X)
 place = f"/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages/"
