@@ -67,7 +67,7 @@ class TransformedDistribution(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
-        x = self.whole._invert(value)
+        x = self.whole._inverse(value)
         n = len(self._event_shape)
         stretched = summed(self.whole.log_abs_det_jacobian(x, value), n - self.whole.domain.event_dim)
         return summed(self.base_dist.log_prob(x), n - len(self.base_dist.event_shape)) - stretched
@@ -79,7 +79,7 @@ class TransformedDistribution(Distribution):
 
     def cdf(self, value: Any) -> Any:
         self._validate_sample(value)
-        return self._turned(self.base_dist.cdf(self.whole._invert(value)))
+        return self._turned(self.base_dist.cdf(self.whole._inverse(value)))
 
     def icdf(self, value: Any) -> Any:
         return self.whole(self.base_dist.icdf(self._turned(value)))

@@ -36,7 +36,6 @@ class Transform:
     bijective = False
     domain: Any = constraints.real
     codomain: Any = constraints.real
-    _inverse: Any = None
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
@@ -70,10 +69,7 @@ class Transform:
     def _call(self, x: Any) -> Any:
         raise NotImplementedError
 
-    def _inv_call(self, y: Any) -> Any:
-        return self._invert(y)
-
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -120,9 +116,9 @@ class _Inverse(Transform):
         return self.transform.sign
 
     def _call(self, x: Any) -> Any:
-        return self.transform._invert(x)
+        return self.transform._inverse(x)
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return self.transform(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -170,9 +166,9 @@ class ComposeTransform(Transform):
             x = part(x)
         return x
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         for part in reversed(self.parts):
-            y = part._invert(y)
+            y = part._inverse(y)
         return y
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -207,7 +203,7 @@ class ExpTransform(Transform):
     def _call(self, x: Any) -> Any:
         return x.exp()
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return y.log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -234,7 +230,7 @@ class PowerTransform(Transform):
     def _call(self, x: Any) -> Any:
         return x.pow(self.exponent)
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return y.pow(1 / self.exponent)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -262,7 +258,7 @@ class AffineTransform(Transform):
     def _call(self, x: Any) -> Any:
         return self.loc + self.scale * x
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -282,7 +278,7 @@ class SigmoidTransform(Transform):
     def _call(self, x: Any) -> Any:
         return x.sigmoid().clamp(min=finfo(x.dtype).tiny, max=1.0 - finfo(x.dtype).eps)
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         y = y.clamp(min=finfo(y.dtype).tiny, max=1.0 - finfo(y.dtype).eps)
         return y.log() - (-y).log1p()
 
@@ -302,7 +298,7 @@ class TanhTransform(Transform):
     def _call(self, x: Any) -> Any:
         return x.tanh()
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return y.atanh()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -321,7 +317,7 @@ class SoftplusTransform(Transform):
     def _call(self, x: Any) -> Any:
         return F.softplus(x)
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -340,7 +336,7 @@ class AbsTransform(Transform):
     def _call(self, x: Any) -> Any:
         return x.abs()
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return y
 
 
@@ -356,7 +352,7 @@ class SoftmaxTransform(Transform):
     def _call(self, x: Any) -> Any:
         return x.softmax(-1)
 
-    def _invert(self, y: Any) -> Any:
+    def _inverse(self, y: Any) -> Any:
         return y.log()
 
 

@@ -161,3 +161,20 @@ def test_transforms_are_equal_if_they_do_the_same(lib):
     assert affine[0] == affine[1] != t.AffineTransform(two[0] + 1, 3.0, event_dim=1)
     assert t.ComposeTransform([affine[0], t.ExpTransform()]) == t.ComposeTransform([affine[1], t.ExpTransform()])
     assert t.ExpTransform() == t.ExpTransform() != t.TanhTransform() and t.PowerTransform(two[0]) == t.PowerTransform(two[1])
+
+
+def test_a_transform_of_ones_own_is_written_as_in_pytorch(lib):
+    d = lib.distributions
+
+    class Cube(d.transforms.Transform):
+        domain = codomain = d.constraints.real
+        bijective, sign = True, 1
+        _call, _inverse = staticmethod(lambda x: x**3), staticmethod(lambda y: y ** (1 / 3))
+
+        def log_abs_det_jacobian(self, x, y):
+            return (3 * x**2).log()
+
+    cubed = d.TransformedDistribution(d.Normal(0.0, 1.0), Cube())
+    x = lib.tensor(2.0)
+    assert Cube().inv(lib.tensor(8.0)).item() == pytest.approx(2.0)
+    assert cubed.log_prob(x**3).item() == pytest.approx((d.Normal(0.0, 1.0).log_prob(x) - (3 * x**2).log()).item(), rel=1e-5)
