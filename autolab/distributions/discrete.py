@@ -249,7 +249,28 @@ class Categorical(_Odds):
         return values.expand(-1, *self._batch_shape) if expand else values
 
 
-class OneHotCategorical(Distribution):
+class _OfClasses(Distribution):
+    """What draws from a Categorical, which holds the probabilities of the classes."""
+
+    _categorical: Categorical
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape)
+        new._categorical = self._categorical.expand(batch_shape)
+        return new
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities of the classes."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of the probabilities of the classes."""
+        return self._categorical.logits
+
+
+class OneHotCategorical(_OfClasses):
     """A Categorical whose draws are rows of 0 with a 1 at the class.
 
     Shapes: probs or logits (..., K); batch_shape (...); draws (..., K).
@@ -265,21 +286,6 @@ class OneHotCategorical(Distribution):
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape)
-        new._categorical = self._categorical.expand(batch_shape)
-        return new
-
-    @property
-    def probs(self) -> Any:
-        """The probabilities of the classes."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Any:
-        """The logarithms of the probabilities of the categories."""
-        return self._categorical.logits
 
     @property
     def mean(self) -> Any:
@@ -346,7 +352,7 @@ class Poisson(Distribution):
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
 
-class Multinomial(Distribution):
+class Multinomial(_OfClasses):
     """How often each of K classes comes in total_count draws. Shapes: probs or logits (..., K); draws (..., K), counts as floats.
 
     Raises NotImplementedError for a total_count that is not a whole number.
@@ -363,24 +369,9 @@ class Multinomial(Distribution):
         self.total_count, self._categorical = total_count, Categorical(probs, logits)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape)
-        new._categorical = self._categorical.expand(batch_shape)
-        return new
-
     @property
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Any:
-        """The probabilities of the classes."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Any:
-        """The logarithms of the probabilities of the classes."""
-        return self._categorical.logits
 
     @property
     def mean(self) -> Any:
