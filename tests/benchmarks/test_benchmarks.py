@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import autolab
-from benchmarks import measure, operators
+from benchmarks import measure, operators, programs
 from benchmarks.libraries import installed
 from benchmarks.report import moved, table
 from benchmarks.workloads import WORKLOADS, Program
@@ -71,6 +71,15 @@ def test_everyday_calls_give_the_same_in_both_libraries(torch):
             continue
         for a, b in zip(*(results(eval(call, space)) for space in (ours, theirs)), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=call)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # of PyTorch's own, in its Hessian
+@pytest.mark.parametrize("name", programs.PROGRAMS)
+def test_real_programs_have_the_losses_of_pytorch(torch, name):
+    make = programs.PROGRAMS[name]
+    right = programs.losses(make(torch), 3)
+    np.testing.assert_allclose(programs.losses(make(autolab), 3), right, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(programs.losses(autolab.compile(make(autolab)), 3), right, rtol=1e-3, atol=1e-5)
 
 
 def results(value):

@@ -13,6 +13,7 @@ from autolab.rules.conv import inner, places, reach
 
 ENTRIES = 2**20  # of the columns at a time: what does not fit into the cache is not laid out all at once
 LONG = 16  # entries in a row of the result: from here on what a tap sees are long runs in each sample, too
+FEW_ROWS = 32  # of a matrix of weights: up to here laying out the columns takes longer than some products more
 # A kernel of few weights is multiplied in pieces of so many products: for these OpenBLAS does not lay the matrices out anew first, which
 # takes longer than the product of a thin one.
 FEW_WEIGHTS, PRODUCTS = 2**10, 10**6
@@ -55,6 +56,21 @@ def columns_of_each(x: Any, kernel: Any, stride: Any, dilation: Any) -> Any:
     """The same for x (N, C, *S), sample by sample: (N, C * taps, places)."""
     seen = np.ascontiguousarray(windows(x, 2, kernel, stride, dilation))
     return seen.reshape(*x.shape[:1], x.shape[1] * math.prod(kernel), math.prod(seen.shape[2 + len(kernel) :]))
+
+
+def rows_of_columns(x: Any, kernel: Any, dilation: Any) -> Any:
+    """The same for a stride of 1, and as wide as x (N, C, *S) is: what a tap sees is then one run of memory in each channel.
+
+    Between the rows of places come some that reach over the end of a row, and mean nothing: (N, C * taps, fewer than places).
+    """
+    x = np.ascontiguousarray(x)
+    steps = x.strides[2:]
+    last = [m - 1 - d * (k - 1) for m, k, d in zip(x.shape[2:], kernel, dilation)]  # the place that comes last
+    run = sum(a * b for a, b in zip(last, steps)) // x.itemsize + 1
+    seen = as_strided(
+        x, (*x.shape[:2], *kernel, run), (*x.strides[:2], *(t * d for t, d in zip(steps, dilation)), x.itemsize), writeable=False
+    )  # fmt: skip
+    return np.ascontiguousarray(seen).reshape(x.shape[0], x.shape[1] * math.prod(kernel), run)
 
 
 def places_in_a_row(g: Any) -> Any:
@@ -109,7 +125,12 @@ def conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, dilation:
     out = np.empty((x.shape[0], weight.shape[0], *size), np.result_type(x, weight))
     for some in parts(x.shape[0], x.shape[1] * math.prod(kernel) * math.prod(size)):
         inside = padded(x[some], padding)
-        if size[-1] >= LONG:
+        if size[-1] >= LONG and len(size) == 2 and all(s == 1 for s in stride) and w.shape[-2] <= FEW_ROWS:
+            seen = rows_of_columns(inside, kernel, dilation)
+            made = np.empty((*out[some].shape[:2], size[0], inside.shape[-1]), out.dtype)
+            np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(made)[..., : seen.shape[-1]], groups))
+            out[some] = made[..., : size[-1]]
+        elif size[-1] >= LONG:
             seen = columns_of_each(inside, kernel, stride, dilation)
             np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(out[some]), groups))
         else:
@@ -125,6 +146,12 @@ def conv_input(g: Any, weight: Any, *, shape: Any, stride: Any, padding: Any, di
     """Each place of g adds its taps to what they saw. `shape`: the lengths of the result's spatial axes."""
     n, kernel, size = g.shape[0], weight.shape[2:], g.shape[2:]
     channels = weight.shape[1] * groups
+    around = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding)]
+    if channels >= g.shape[1] and all(s == 1 for s in stride) and min(around) >= 0 and not is_depthwise(weight.shape, groups):
+        # Each entry of the result sees g through the taps in reverse: then nothing is added up but in the product.
+        w = np.swapaxes(weight.reshape(groups, -1, *weight.shape[1:]), 1, 2).reshape(channels, -1, *kernel)
+        reverse = np.ascontiguousarray(np.flip(w, range(2, w.ndim)))
+        return conv(g, reverse, None, stride=stride, padding=around, dilation=dilation, groups=groups)
     w = by_group(flat(weight), groups).mT
     out = np.empty((n, channels, *shape), np.result_type(g, weight))
     alone = is_depthwise(weight.shape, groups)
