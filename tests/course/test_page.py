@@ -63,6 +63,12 @@ def test_comments_and_what_is_not_read_yet_stand_above_what_is_folded(source, ma
     assert "Why not &lt;b&gt;the mean&lt;/b&gt;?" in top and "82 of 86 points; 1 answer is still to be read by a person" in top
 
 
+def test_formulas_in_a_comment_are_set_as_formgrader_promises(source, marks):
+    marks.comments["why-sum"] = "A mean takes $\\frac13$ of it.\nSay *why*."
+    text = made(source, marks)
+    assert "<mfrac>" in text and "Say <em>why</em>." in text
+
+
 def test_points_by_hand_that_a_person_looks_at_again_are_called_so(source, marks):
     marks.cells["why-sum"] = CellMarks(4.0, 4.0, by_hand=True, again=True)
     text = made(source, marks)

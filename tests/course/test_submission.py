@@ -266,6 +266,7 @@ def test_outputs_do_not_make_a_notebook_too_long(tmp_path, monkeypatch):
 SCRIPTS = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "[x](&#106;avascript:alert(1))",
     "![x](http://elsewhere/seen.png)", "[x]\n\n[x]: javascript:alert(1)", "<javascript:alert(1)>", "a <svg/onload=alert(1)> b",
+    "see http://elsewhere/seen, HTTPS://elsewhere",
 )  # fmt: skip
 
 
@@ -281,7 +282,7 @@ def test_what_a_student_writes_does_nothing_in_the_browser_of_who_grades(text):
     (source,) = [c.source for c in notebook.cells if c.id in ("own", f"c{len(notebook.cells) - 1}") and c.cell_type == "markdown"]
     assert source.replace("\u2060", "") == text
     made = markdown2html_mistune(source).lower()
-    assert not [word for word in ("<script", "<img", "<svg", 'href="j', 'href="&') if word in made]
+    assert not [word for word in ("<script", "<img", "<svg", "href=") if word in made]
 
 
 def test_a_page_for_a_student_runs_nothing():

@@ -33,7 +33,7 @@ pre{background:#f4f4f4;padding:.6rem .8rem;overflow-x:auto;font-size:14px}
 .marks tr{border-top:1px solid #ddd}
 .autolab-report td,.autolab-report th{min-width:4rem}
 details{border-top:1px solid #ccc;padding:.3rem 0}summary{cursor:pointer}details[open]>summary{font-weight:bold}
-a{color:inherit}blockquote{margin:.3rem 0;padding-left:.7rem;border-left:3px solid #2a6f97;white-space:pre-wrap}
+a{color:inherit}blockquote{margin:.3rem 0;padding-left:.7rem;border-left:3px solid #2a6f97}blockquote p{white-space:pre-line}
 p,li,blockquote,pre,summary,td{overflow-wrap:break-word}math[display=block]{margin:.4rem 0}
 @media (prefers-color-scheme:dark){body{color:#eee;background:#181818}pre{background:#242424}.facts{color:#bbb}
 .marks tr,details{border-color:#444}}
@@ -179,7 +179,7 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
         name: m for c in cells if (m := marks.cells.get(name := _name(c))) and m.points is not None and m.points < m.of and not m.by_hand
     }
     blank = [name for c in cells if marks.comments.get(name := _name(c)) == NO_RESPONSE]
-    said = [f"<blockquote>{html.escape(marks.comments[name])}</blockquote>" for c in cells
+    said = [f"<blockquote>{markdown(marks.comments[name])}</blockquote>" for c in cells
             if (name := _name(c)) in marks.comments and name not in blank]  # fmt: skip
     if any((m := marks.cells.get(_name(c))) and m.points is None for c in cells):
         said.append("<p>A person reads this answer; its points are still missing.</p>")

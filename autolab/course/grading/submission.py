@@ -315,8 +315,8 @@ def _without_hidden(source: str) -> str:
     return HIDDEN.sub("", source).strip()
 
 
-# A tag, a link or an image, a definition of a link, and what TeX can do of the kind.
-ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|\](?=[(:])|\\(?=href|require|style|class|cssId|html)")
+# A tag, an address, a link or an image, a definition of a link, and what TeX can do of the kind.
+ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|(?i:https?:)(?=//)|\](?=[(:])|\\(?=href|require|style|class|cssId|html)")
 
 
 def disarm(notebook: NotebookNode) -> None:
