@@ -212,7 +212,8 @@ def distribution(pyodide: Path, folder: Path, local: list[Path]) -> None:
         add(name, fetched[name], [name.replace("-", "_")], {"pyodide-kernel": ["comm", "ipython"], "piplite": ["micropip"]}.get(name, []))
     add("autolab-grad", autolab_wheel(pyodide, folder), ["autolab"], AUTOLAB)
     add("torch", torch_wheel(folder), ["torch"], ["autolab-grad"])
-    lock["packages"] = entries
+    # The others, Matplotlib among them, are asked for where a program imports them.
+    lock["packages"] = {name: {**entry, "file_name": host() + entry["file_name"]} for name, entry in known.items()} | entries
     (folder / "pyodide-lock.json").write_text(json.dumps(lock), "utf-8")
 
 

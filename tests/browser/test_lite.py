@@ -212,10 +212,11 @@ def test_no_solution_is_in_the_site():
 @built
 def test_the_lock_names_what_is_there():
     packages = json.loads((NUMPY / "pyodide-lock.json").read_text("utf-8"))["packages"]
-    assert {name.replace("_", "-") for package in packages.values() for name in package["depends"]} <= set(packages)
+    assert {re.sub("[._]", "-", name).lower() for package in packages.values() for name in package["depends"]} <= set(packages)
     missing = [p["file_name"] for p in packages.values() if "://" not in p["file_name"] and not (NUMPY / p["file_name"]).exists()]
     assert missing == []
     assert packages["torch"]["imports"] == ["torch"]
+    assert urlsplit(packages["matplotlib"]["file_name"]).scheme == "https"  # fetched where a program imports it
 
 
 @built
