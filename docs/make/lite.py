@@ -32,6 +32,7 @@ CODE = "https://github.com/autolab-grad/autolab/blob/main"
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 PYODIDE = os.environ.get("AUTOLAB_PYODIDE", TESTED)
 HOST = re.compile(r"(https://[\w./-]+/v)\$\{\w+\}/full/")  # in Pyodide's own script
+PYTHON = "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"  # what Python is made of
 COMPILED = "numpy", "ml-dtypes"
 KERNEL = "micropip", "packaging", "ipython", "comm", "jedi", "traitlets"  # what the kernel begins with
 # What Pyodide does not have. Each with what it depends on.
@@ -184,7 +185,7 @@ def named_by_contents(wheel: Path) -> Path:
 def distribution(pyodide: Path, folder: Path, local: list[Path]) -> None:
     """Pyodide with the packages, and one lock file that names them all. local: the compiled wheels, or none."""
     folder.mkdir(parents=True)
-    for name in ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"):
+    for name in PYTHON:
         shutil.copy(pyodide / name, folder)
     lock = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))
     known, entries = lock["packages"], {}
@@ -211,7 +212,8 @@ def distribution(pyodide: Path, folder: Path, local: list[Path]) -> None:
         add(name, fetched[name], [name.replace("-", "_")], {"pyodide-kernel": ["comm", "ipython"], "piplite": ["micropip"]}.get(name, []))
     add("autolab-grad", autolab_wheel(pyodide, folder), ["autolab"], AUTOLAB)
     add("torch", torch_wheel(folder), ["torch"], ["autolab-grad"])
-    lock["packages"] = entries
+    # The others, Matplotlib among them, are asked for where a program imports them.
+    lock["packages"] = {name: {**entry, "file_name": host() + entry["file_name"]} for name, entry in known.items()} | entries
     (folder / "pyodide-lock.json").write_text(json.dumps(lock), "utf-8")
 
 
@@ -290,7 +292,9 @@ def build(target: Path, local: list[Path] | None = None) -> None:
     run(sys.executable, "-m", "jupyterlite_core", "build", *options, *trims, "--force", cwd=source)
     shutil.copy(ROOT / "docs" / "site" / "lite.js", target)
     numpy = json.loads((source / "static/pyodide/pyodide-lock.json").read_text("utf-8"))["packages"]["numpy"]["file_name"]
-    script = f'<script src="../lite.js" data-numpy="{numpy if "://" in numpy else "../static/pyodide/" + numpy}"></script>'
+    python = " ".join(f"../static/pyodide/{name}" for name in PYTHON)
+    numpy = numpy if "://" in numpy else f"../static/pyodide/{numpy}"
+    script = f'<script src="../lite.js" data-python="{python}" data-numpy="{numpy}"></script>'
     for app in APPS:
         page = target / app / "index.html"
         text = page.read_text("utf-8")

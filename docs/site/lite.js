@@ -1,10 +1,10 @@
 // What the lite part says when something is missing or takes long. In words that old browsers know (ES5); docs/make/lite.py puts it
-// into each of its pages. data-numpy: the address of NumPy.
+// into each of its pages. data-python: the addresses of what Python is made of; data-numpy: that of NumPy.
 (function () {
   var script = document.currentScript, path = /[?&]path=([^&]*)/.exec(location.search), box = null, said = {};
   var page = path && /^(notebooks|exercises)/.test(decodeURIComponent(path[1]))
     ? "../../" + decodeURIComponent(path[1]).replace(/\.ipynb$/, ".html") : "../../run.html";
-  function patience() { return window.autolabPatience || 60; } // seconds for one cell
+  function patience() { return window.autolabPatience || 60; } // seconds for one cell, and for Python to start
 
   function say(text, more) {
     if (!document.body) {
@@ -48,6 +48,9 @@
     say("Python cannot run in this browser: it is too old, or WebAssembly is turned off.", reading);
     return;
   }
+  if (![].at || !Object.hasOwn || !window.structuredClone) {
+    say("This browser is too old for notebooks, of which some parts fail in it. Update it, or use another.", reading);
+  }
   if (Math.min(screen.width, window.innerWidth) < 600) {
     say("Notebooks work on a phone, but Python starts slowly and the keyboard hides half of a cell. The page has the same pictures.", reading);
   }
@@ -60,12 +63,18 @@
     asked.onsuccess = function () { asked.result.close(); };
   } catch (error) { say(NOT_KEPT); }
 
-  var numpy = script.getAttribute("data-numpy");
-  fetch(numpy, { method: "HEAD" }).then(function (answer) { if (!answer.ok) throw answer; })["catch"](function () {
-    var host = /^https?:\/\/([^\/]*)/.exec(numpy);
-    say("NumPy could not be loaded" + (host ? " from " + host[1] + ", which this network may block" : "")
-      + ": `import autolab` and `import torch` fail until it can. Your files are kept.", reading);
+  // Whether a file can be had; nothing of it is transferred.
+  function need(address, name, without) {
+    fetch(address, { method: "HEAD" }).then(function (answer) { if (!answer.ok) throw answer; })["catch"](function () {
+      var host = /^https?:\/\/([^\/]*)/.exec(address);
+      say(name + " could not be loaded" + (host ? " from " + host[1] + ", which this network may block" : "") + ": "
+        + without + " Your files are kept.", reading);
+    });
+  }
+  script.getAttribute("data-python").split(" ").forEach(function (address) {
+    need(address, "A part of Python (" + address.replace(/.*\/|\?.*/g, "") + ")", "no cell runs. Reload the page to try again.");
   });
+  need(script.getAttribute("data-numpy"), "NumPy", "`import autolab` and `import torch` fail until it can.");
 
   setTimeout(function () {
     if (!document.querySelector(".jp-Notebook, .jp-FileBrowser")) {
@@ -73,15 +82,17 @@
     }
   }, 30000);
 
-  // A worker that computes cannot be interrupted here.
-  var busy = 0, told = false;
+  // A worker that computes cannot be interrupted here, and one that cannot start does not say so.
+  var waited = {}, LONG = {
+    busy: ["A cell has been running for ", " seconds. If it does not end, Kernel → Restart Kernel stops it; what is written in the notebook stays."],
+    unknown: ["Python has not started after ", " seconds. On a slow machine, wait. Else reload the page, which fetches what did not arrive; "
+      + "what is written in the notebook stays."]
+  };
   setInterval(function () {
-    busy = document.querySelector('.jp-Notebook-ExecutionIndicator[data-status="busy"]') ? busy + 1 : 0;
-    told = told && busy > 0;
-    if (busy >= patience() && !told) {
-      told = true;
-      say("A cell has been running for " + patience() + " seconds. If it does not end, Kernel → Restart Kernel stops it; "
-        + "what is written in the notebook stays.");
+    for (var status in LONG) {
+      var seen = document.querySelector('.jp-Notebook-ExecutionIndicator[data-status="' + status + '"]');
+      waited[status] = seen ? (waited[status] || 0) + 1 : 0;
+      if (waited[status] === patience()) say(LONG[status][0] + patience() + LONG[status][1], status === "unknown" ? reading : null);
     }
   }, 1000);
 })();

@@ -212,10 +212,11 @@ def test_no_solution_is_in_the_site():
 @built
 def test_the_lock_names_what_is_there():
     packages = json.loads((NUMPY / "pyodide-lock.json").read_text("utf-8"))["packages"]
-    assert {name.replace("_", "-") for package in packages.values() for name in package["depends"]} <= set(packages)
+    assert {re.sub("[._]", "-", name).lower() for package in packages.values() for name in package["depends"]} <= set(packages)
     missing = [p["file_name"] for p in packages.values() if "://" not in p["file_name"] and not (NUMPY / p["file_name"]).exists()]
     assert missing == []
     assert packages["torch"]["imports"] == ["torch"]
+    assert urlsplit(packages["matplotlib"]["file_name"]).scheme == "https"  # fetched where a program imports it
 
 
 @built
@@ -233,10 +234,11 @@ def test_jedi_finds_the_folders_that_it_lists():
     ("width", "missing", "said"),
     [
         (1280, "delete window.WebAssembly", "WebAssembly is turned off"),
+        (1280, "delete Array.prototype.at", "This browser is too old for notebooks"),
         (1280, "IDBFactory.prototype.open = () => { throw new Error('blocked'); }", "This browser keeps no files"),
         (390, "", "Notebooks work on a phone"),
     ],
-    ids=["no WebAssembly", "no storage", "phone"],
+    ids=["no WebAssembly", "old", "no storage", "phone"],
 )
 def test_what_the_browser_lacks_is_said(browser, site, width, missing, said):
     context = browser.new_context(viewport={"width": width, "height": 800})
@@ -248,12 +250,21 @@ def test_what_the_browser_lacks_is_said(browser, site, width, missing, said):
 
 
 @built
-def test_a_blocked_host_is_said(browser, site):
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        ("numpy-*.whl", "NumPy could not be loaded"),
+        ("pyodide.asm.wasm", "A part of Python (pyodide.asm.wasm) could not be loaded"),
+        ("micropip-*.whl", "Python has not started after 2 seconds"),
+    ],
+)
+def test_what_is_blocked_is_said(browser, site, files, sentence):
     context = browser.new_context()
-    context.route("**/numpy-*.whl", lambda route: route.abort())
+    context.add_init_script("window.autolabPatience = 2")
+    context.route(f"**/{files}", lambda route: route.abort())
     page = context.new_page()
     page.goto(f"{site}/lite/notebooks/index.html?path=notebooks/04-inside-backward.ipynb")
-    said = page.get_by_role("status").filter(has_text="NumPy could not be loaded")
-    said.wait_for()
-    assert said.get_by_role("link").get_attribute("href") == "../../notebooks/04-inside-backward.html"
+    told = page.get_by_role("status").locator("p").filter(has_text=sentence)
+    told.wait_for()
+    assert told.get_by_role("link").get_attribute("href") == "../../notebooks/04-inside-backward.html"
     context.close()

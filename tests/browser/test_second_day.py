@@ -119,22 +119,36 @@ def saved_by_keys(page, path):
     _until(lambda: "data-autolab" in path.read_text("utf-8"), lambda: "Ctrl+S did not save the notebook")
 
 
-@pytest.fixture
-def day_one(jupyter, opened, tmp_path):
+@pytest.fixture(scope="module")
+def run_and_saved(jupyter, browser, tmp_path_factory):
     """A notebook that was run and saved; its page."""
     path = jupyter[2] / "second-day.ipynb"
-    page = opened()
-    run_notebook(page, jupyter, made(tmp_path / path.name), "all-cells-ran")
+    context = browser.new_context(viewport={"width": 1300, "height": 1000})
+    page = watched(context)
+    page.set_default_timeout(ACT)
+    run_notebook(page, jupyter, made(tmp_path_factory.mktemp("notebook") / path.name), "all-cells-ran")
     saved_by_keys(page, path)
     yield page, path
     stop_kernels(jupyter, path.name)
+    context.close()
+
+
+@pytest.fixture
+def day_one(run_and_saved):
+    """The notebook with its steppers at the start; each test puts the kernel back to work that it stops."""
+    page, _ = run_and_saved
+    stepper(page).get_by_role("button", name="Reset", exact=True).click(force=True)  # it may say that there is nothing to reset
+    kernel_says(page, "Ready.")
+    return run_and_saved
 
 
 def test_a_notebook_opened_again_shows_explorables_that_work_and_run_makes_them_live(day_one, jupyter, opened, screenshot):
-    _, path = day_one
-    stop_kernels(jupyter, path.name)
+    """It is a copy, so its kernel has run nothing; and what is done in one does not disturb the other."""
+    first, path = day_one
+    copy = path.with_name("second-day-copy.ipynb")
+    copy.write_bytes(path.read_bytes())
     page = opened()
-    go_to(page, jupyter, path.name)
+    go_to(page, jupyter, copy.name)
     says(page, "Ready. xʸ (PowBackward0) fires first.")
     expect(page.get_by_text(NOT_FOUND)).to_have_count(0)
     step(page)
@@ -146,7 +160,9 @@ def test_a_notebook_opened_again_shows_explorables_that_work_and_run_makes_them_
     step(page)
     kernel_says(page, "xʸ (PowBackward0) receives 1")
     moved(page, "a = 0, b = 0.3: the result is 0")
+    says(first, "Ready.")
     assert [error for error in page.errors if "autolab" in error.lower()] == []
+    stop_kernels(jupyter, copy.name)
 
 
 def test_the_file_holds_no_state_of_widgets_and_is_small(day_one):
@@ -182,19 +198,6 @@ def test_when_the_kernel_is_restarted_explorables_go_on_without_it_until_they_ar
     run_all(page)
     step(page)
     kernel_says(page, "xʸ (PowBackward0) receives 1")
-
-
-def test_two_copies_of_a_notebook_do_not_disturb_each_other(day_one, jupyter, opened):
-    page, path = day_one
-    copy = path.with_name("second-day-copy.ipynb")
-    copy.write_bytes(path.read_bytes())
-    other = opened()
-    go_to(other, jupyter, copy.name)
-    says(other, "Ready.")
-    step(other)
-    says(other, "xʸ (PowBackward0) receives 1")
-    says(page, "Ready.")
-    stop_kernels(jupyter, copy.name)
 
 
 def test_a_notebook_that_is_not_trusted_shows_still_pictures(day_one, jupyter, opened, screenshot):
