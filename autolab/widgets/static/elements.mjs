@@ -3,7 +3,7 @@
 
 const PERIOD = 700; // milliseconds per step at speed 1
 const LARGEST = 1.35; // how much a picture may grow on a wide screen
-const MARGIN = 12; // pixels of the picture below what is lowest in it
+const MARGIN = 10; // pixels of the picture below what is lowest in it
 const EDGE = 40; // pixels around a node that is scrolled into view
 const SPEEDS = [0.5, 1, 2, 4];
 const SUPPRESS = "data-lm-suppress-shortcuts"; // keys typed in an element with this attribute are not the notebook's
