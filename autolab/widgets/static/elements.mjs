@@ -10,6 +10,9 @@ const SUPPRESS = "data-lm-suppress-shortcuts"; // keys typed in an element with 
 
 const BEYOND = "This was not computed in advance, and no Python is running here to compute it. Go back, or run the cell in its notebook.";
 
+const GREY = "What is greyed out was not computed in advance, and no Python is running here. Undo or Reset leads back; run the cell in its "
+  + "notebook to go on from here.";
+
 const VIEWS = {}; // by the name that Python gives a widget's view; each view's file adds its own
 
 // ---- elements -------------------------------------------------------------------------------------------------
