@@ -39,7 +39,10 @@ class Layout:
     ranks: list[int] = field(default_factory=list)
 
 
-def layout(boxes: list[LayoutBox], edges: Sequence[tuple[int, int]], gap: float = 90, port: float = 24) -> Layout:
+def layout(
+    boxes: list[LayoutBox], edges: Sequence[tuple[int, int]], gap: float = 90, port: float = 24, side: float = SIDE_GAP,
+    within: float | None = None,
+) -> Layout:  # fmt: skip
     """Place boxes in layers.
 
     Parameters
@@ -52,6 +55,10 @@ def layout(boxes: list[LayoutBox], edges: Sequence[tuple[int, int]], gap: float 
         Space between layers.
     port : float
         Distance between two edges that enter the same box.
+    side : float
+        Space between two boxes of a layer.
+    within : float, optional
+        A picture as wide as this, if that can be: a box without room in its layer goes to the next that has room.
 
     Returns
     -------
@@ -62,9 +69,12 @@ def layout(boxes: list[LayoutBox], edges: Sequence[tuple[int, int]], gap: float 
     ValueError
         If the edges form a cycle.
     """
-    net = _Net(boxes, edges, ranks(len(boxes), edges), port)
+    net = _Net(boxes, edges, ranks(len(boxes), edges) if within is None else _ranks_within(boxes, edges, side, within), port)
     _order(net)
-    position = _straighten(net)
+    spaces = [_spaces(net, layer, side) for layer in net.layers]
+    position = _straighten(net, spaces)
+    if within is not None:
+        _confine(net, spaces, position, within)
     return _place(net, position, gap)
 
 
@@ -86,6 +96,27 @@ def ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
                 ready.append(source)
     if len(ready) < count:
         raise ValueError("the graph has a cycle, so it has no layers")
+    return found
+
+
+def _ranks_within(boxes, edges, side, within):
+    """As `ranks`, but a layer has at most so many boxes as there is room for, beside the lines that pass it."""
+    targets, users = [[] for _ in boxes], [0] * len(boxes)
+    for source, target in edges:
+        targets[target].append(source)
+        users[source] += 1
+    ready, found, used = [i for i in range(len(boxes)) if not users[i]], [0] * len(boxes), {}
+    for box in ready:
+        width = boxes[box].across + side
+        while used.get(found[box]) and used[found[box]] + width > within + side:
+            used[found[box]] += side  # its line passes
+            found[box] += 1
+        used[found[box]] = used.get(found[box], 0.0) + width
+        for source in targets[box]:
+            found[source] = max(found[source], found[box] + 1)
+            users[source] -= 1
+            if not users[source]:
+                ready.append(source)
     return found
 
 
@@ -230,10 +261,9 @@ def _inversions(ends):
     return inversions
 
 
-def _straighten(net):
+def _straighten(net, spaces):
     """Coordinates across: each vertex as near to its neighbours as its layer allows, back and forth."""
     position = [0.0] * len(net.rank)
-    spaces = [_spaces(net, layer) for layer in net.layers]
     for layer, space in zip(net.layers, spaces):
         middle = space[-1] / 2 if space else 0.0
         for vertex, start in zip(layer, space):
@@ -265,12 +295,29 @@ def _weigh(vertex, near):
     return sum([weight for weight, _, _ in near]), near
 
 
-def _spaces(net, layer):
+def _confine(net, spaces, position, within):
+    """Move what is outside of a window as wide as `within`, or as the widest layer; the window is where least has to move."""
+    if not net.layers:
+        return
+    ends = [(net.width(layer[0]) / 2, net.width(layer[-1]) / 2) for layer in net.layers]
+    spans = [(position[layer[0]] - a, position[layer[-1]] + b) for layer, (a, b) in zip(net.layers, ends)]
+    room = max(within, *(space[-1] + a + b for space, (a, b) in zip(spaces, ends)))
+
+    def outside(left):
+        return sum([max(left - low, 0.0) + max(high - left - room, 0.0) for low, high in spans])
+
+    left = min([end for low, high in spans for end in (low, high - room)], key=outside)
+    for layer, space, (a, b) in zip(net.layers, spaces, ends):
+        for vertex, start in zip(layer, space):  # between the layer packed at the left and at the right, so no distance becomes too short
+            position[vertex] = min(max(position[vertex], left + a + start), left + room - b - space[-1] + start)
+
+
+def _spaces(net, layer, side):
     """Where each vertex of a layer stands if the layer is packed."""
     at, starts, before = 0.0, [], None
     for vertex in layer:
         if before is not None:
-            gap = SIDE_GAP if before < net.real and vertex < net.real else LINE_GAP
+            gap = side if before < net.real and vertex < net.real else min(side, LINE_GAP)
             at += (net.width(before) + net.width(vertex)) / 2 + gap
         starts.append(at)
         before = vertex

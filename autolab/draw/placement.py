@@ -1,5 +1,6 @@
 """Where the boxes and lines of a picture stand, and how large they are: the layout, in the pixels of the page."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ NAME = 30  # characters of a name; a longer one is shortened in the picture and 
 HEIGHT = 74  # of a box with three lines; without a backward pass there is no gradient to write
 LOW = 54
 WIDE = 1000  # a picture wider than this goes from top to bottom instead
+PHONE = 308  # of a picture for a phone: two boxes beside each other have room on a screen of 320 pixels
 MARGIN = 10
 
 
@@ -34,27 +36,30 @@ class Placement:
     height: float
     right: bool
     line: float  # height of a box with one edge
+    narrow: list[bool]  # boxes that have another beside them on a phone, and so no room for a long name
 
 
 def place(view: CollapsedView, direction: str, steps: bool, extra: tuple[float, ...] = ()) -> Placement:
     """The Placement of a view; `steps` is whether gradients are written, too. `extra`: how much taller than its words each box is."""
-    if direction not in ("auto", "right", "down"):
-        raise ValueError(f'direction is {direction!r}, expected "auto", "right" or "down"')
+    if direction not in ("auto", "right", "down", "narrow"):
+        raise ValueError(f'direction is {direction!r}, expected "auto", "right", "down" or "narrow"')
     index = {node.id: i for i, node in enumerate(view.nodes)}
     edges = tuple((index[e.source], index[e.target]) for e in view.edges)
     inputs = [0] * len(index)
     for _, target in edges:
         inputs[target] += 1
-    names, counts = tuple(_width(node) for node in view.nodes), tuple(inputs)
+    beside = Counter(layers := ranks(len(index), edges)) if direction == "narrow" else {}
+    narrow = tuple(beside[layer] > 1 for layer in layers) if beside else (False,) * len(index)
+    names, counts = tuple(map(_width, view.nodes, narrow)), tuple(inputs)
     line, extra = HEIGHT if steps else LOW, extra or (0.0,) * len(names)
-    if direction != "down":
+    if direction in ("auto", "right"):
         gap = 110 if steps else 56
         # every layer is as deep as its widest box at least, so a long graph need not be laid out to be too wide
         if direction == "right" or _depth(len(index), edges) * (ROOM * CHAR + gap) <= WIDE + gap:
             made = _run(names, counts, edges, True, gap, line, extra)
             if direction == "right" or made.width <= WIDE:
                 return made
-    return _run(names, counts, edges, False, 68 if steps else 36, line, extra)
+    return _run(names, counts, edges, False, 68 if steps else 36, line, extra, narrow if beside else ())
 
 
 def _depth(count, edges):
@@ -62,19 +67,20 @@ def _depth(count, edges):
 
 
 @lru_cache(256)  # the groups of a large graph have few shapes: 5,000 nodes of a loop make 470 pictures of 120 layouts
-def _run(names, inputs, edges, right, gap, line, extra):
-    port = 26 if right else 82  # a gradient's frame of eight characters is 78 wide
+def _run(names, inputs, edges, right, gap, line, extra, narrow=()):
+    port = 26 if right else 74 if narrow else 82  # a gradient's frame of eight characters is 78 wide, or 72
+    margin = 2 if narrow else MARGIN
     if right:
         sizes = [(w, max(line + more, k * port + 8)) for w, k, more in zip(names, inputs, extra)]
         boxes = [LayoutBox(w, h) for w, h in sizes]
     else:
         sizes = [(max(w, k * port if k > 1 else 0), line + more) for w, k, more in zip(names, inputs, extra)]
         boxes = [LayoutBox(h, w) for w, h in sizes]
-    made = layout(boxes, edges, gap, port)
+    made = layout(boxes, edges, gap, port, **({"side": 6, "within": PHONE - 2 * margin} if narrow else {}))
 
     def turn(point):
         along, across = point
-        return (along + MARGIN, across + MARGIN) if right else (across + MARGIN, along + MARGIN)
+        return (along + margin, across + margin) if right else (across + margin, along + margin)
 
     width, height = turn((made.along, made.across))
     trunks = [(curve([turn(p) for p in points], right), users) for points, users in made.trunks]
@@ -87,7 +93,7 @@ def _run(names, inputs, edges, right, gap, line, extra):
         path = f"{curve([start, (x - stretch * dx, y - stretch * dy)], right)}L{short(x)} {short(y)}"
         (sx, sy), (w, h) = centres[source], sizes[source]
         lines.append((path, tip(x, y, dx, dy), tip(sx + dx * w / 2, sy + dy * h / 2, -dx, -dy), (x, y)))
-    return Placement(sizes, centres, lines, trunks, width + MARGIN, height + MARGIN, right, line)
+    return Placement(sizes, centres, lines, trunks, width + margin, height + margin, right, line, list(narrow or (False,) * len(names)))
 
 
 def curve(points: Sequence[tuple[float, float]], right: bool) -> str:
@@ -117,12 +123,29 @@ def short(x: float) -> str:
     return f"{x:.1f}".removesuffix(".0")
 
 
-def _width(node):
+def _width(node, narrow):
+    values, pads = ROOM * CHAR, 2 * pad_of(node, narrow)
     if node.kind == "leaf":
-        return max(ROOM * CHAR, len(truncate(node.label)) * HEAD) + 30
+        return max(values, len(name_in(node, narrow)) * HEAD) + pads
     if node.kind == "group":
-        return max(ROOM * CHAR, len(truncate(node.name)) * HEAD + 20) + 26
-    return max(ROOM * CHAR, symbol_width(node) + len(truncate(node.name)) * CHAR) + 22
+        return max(values, len(name_in(node, narrow)) * HEAD + 20) + pads + 4
+    return max(values, symbol_width(node) + len(name_in(node, narrow)) * CHAR) + pads
+
+
+def pad_of(node: TraceNode | CollapsedGroup, narrow: bool) -> float:
+    """Pixels between the rim of a box and its words."""
+    return (10 if node.kind == "leaf" else 8) if narrow else 15 if node.kind == "leaf" else 11
+
+
+def name_in(node: TraceNode | CollapsedGroup, narrow: bool) -> str:
+    """The name of a node as far as its box has room: on a phone a box is as wide as its values."""
+    name = node.label if node.kind == "leaf" else node.name
+    if not narrow:
+        return truncate(name)
+    if node.kind in ("leaf", "group"):
+        return truncate(name, int((ROOM * CHAR - (20 if node.kind == "group" else 0)) / HEAD))
+    room = int((ROOM * CHAR - symbol_width(node)) / CHAR)
+    return truncate(name, room) if room > 3 else ""
 
 
 def symbol_width(node: TraceNode | CollapsedGroup) -> float:

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from autolab.draw import cells as tensors
 from autolab.draw.collapse import LIMIT, NEVER, WHOLE, CollapsedView, EdgeLine, Groups, steps_of
 from autolab.draw.marks import CHAR
-from autolab.draw.placement import HEIGHT, MARGIN, ROOM, place, sign_of, symbol_width, tip, truncate
+from autolab.draw.placement import HEIGHT, MARGIN, PHONE, ROOM, name_in, pad_of, place, sign_of, symbol_width, tip, truncate
 from autolab.draw.placement import short as _n
 from autolab.draw.style import ALONE
 from autolab.draw.text import text
@@ -35,8 +35,9 @@ def svg(
         `autolab.trace.record`.
     step : int or "end"
         For a trace with steps: how many of them have been taken.
-    direction : {"auto", "right", "down"}
-        Which way the data flows. "auto" takes "right" unless that is wider than a page.
+    direction : {"auto", "right", "down", "narrow"}
+        Which way the data flows. "auto" takes "right" unless that is wider than a page. "narrow" is "down" for a phone, with
+        boxes that stand closer together.
     legend : bool
         Whether to explain the shapes under the picture.
     open : str, optional
@@ -148,23 +149,27 @@ def render(
         if edge.count > 1:
             about = f"{edge.count} edges from {called[edge.source]} into {names[edge.target]}"
         value = _edge_value(trace, edge) if edge.count == 1 else None
-        parts.append(_edge(edge, about, drawn, placement.right, state(edge.at), value, room, blocks))
-    for node, centre, size in zip(view.nodes, placement.centres, placement.sizes):
+        parts.append(_edge(edge, about, drawn, placement.right, state(edge.at), value, room, blocks, 4 if direction == "narrow" else 10))
+    for node, centre, size, narrow in zip(view.nodes, placement.centres, placement.sizes, placement.narrow):
         firings = view.firings[node.id]
         at = firings[0] if firings else None
         if node.kind == "group":
             now = " al-now" if at is not None and at <= taken <= firings[-1] and taken < len(trace.steps) else ""
             on = "" if at is None or at > taken else f" al-on{now}"
             told = f"{bisect(firings, taken)} of {len(firings)} fired" if firings else ""
-            parts.append(_group(node, node.id == view.root, centre, size, placement.line, at, on, told))
+            parts.append(_group(node, node.id == view.root, centre, size, placement.line, at, on, told, narrow))
         else:
-            parts.append(_node(view.root, node, centre, size, placement.line, at, state(at), at and trace.steps[at - 1], blocks))
+            parts.append(_node(view.root, node, centre, size, placement.line, at, state(at), at and trace.steps[at - 1], blocks, narrow))
     width, height = placement.width, placement.height
     if legend:
-        key, key_width, key_height = _legend(view, bool(trace.steps), height, NARROW if cells or room else max(width, NARROW), blocks)
+        key, key_width, key_height = _legend(view, bool(trace.steps), height, _legend_room(direction, width, cells or room), blocks)
         width, height = max(width, key_width), height + key_height
         parts.append(key)
     return _frame(trace, taken, parts, width, height, style)
+
+
+def _legend_room(direction, width, phone):
+    return PHONE if direction == "narrow" else NARROW if phone else max(width, NARROW)
 
 
 def _frame(trace, taken, parts, width, height, style):
@@ -212,10 +217,10 @@ def _step_attribute(at):
 # -- boxes -----------------------------------------------------------------------------------------
 
 
-def _group(node, root, centre, size, line, at, state, told):
+def _group(node, root, centre, size, line, at, state, told, narrow):
     (x, y), (w, h) = centre, size
     left, top = x - w / 2, y - h / 2
-    base, kind = top + (h - line) / 2, "out" if root else "group"
+    base, kind, pad = top + (h - line) / 2, "out" if root else "group", pad_of(node, narrow)
     many = f"{node.size} nodes"
     holds = f' data-holds="{" ".join(node.members)}"' if "-" in node.id else ""
     return "".join([
@@ -224,24 +229,24 @@ def _group(node, root, centre, size, line, at, state, told):
         # a pile of boxes, and a plus in its corner
         *[_rect("al-box", left + d, top + d, w - 6, h - 6, 5) for d in (6, 3, 0)],
         f'<path class="al-plus" d="M{_n(left + w - 26)} {_n(base + 14)}h12m-6 -6v12"/>',
-        f'<text class="al-head" x="{_n(left + 11)}" y="{_n(base + 21)}">{escape(truncate(node.name))}</text>',
-        f'<text class="al-value" x="{_n(left + 11)}" y="{_n(base + 41)}">{many}</text>',
-        "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + 11)}" y="{_n(base + 60)}">{told}</text>',
+        f'<text class="al-head" x="{_n(left + pad)}" y="{_n(base + 21)}">{escape(name_in(node, narrow))}</text>',
+        f'<text class="al-value" x="{_n(left + pad)}" y="{_n(base + 41)}">{many}</text>',
+        "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + pad)}" y="{_n(base + 60)}">{told}</text>',
         "</g>",
     ])  # fmt: skip
 
 
-def _node(root, node, centre, size, line, at, state, step, blocks):
+def _node(root, node, centre, size, line, at, state, step, blocks, narrow):
     (x, y), (w, h) = centre, size
     left, top = x - w / 2, y - h / 2
     root = node.id == root
     kind = "leaf" if node.kind == "leaf" else "out" if root else node.kind
-    pad = 15 if node.kind == "leaf" else 11
+    pad = pad_of(node, narrow)
     base = top + (h - line - (blocks.extra(node) if blocks else 0)) / 2
     return "".join([
         f'<g class="al-node al-{kind}{state}" data-node="{node.id}"{_step_attribute(at)}><title>{escape(title_of(node))}</title>',
-        _outline(node, root, left, top, w, h),
-        _heading(node, left + pad, base + 22),
+        _outline(node, root, left, top, w, h, narrow),
+        _heading(node, left + pad, base + 22, narrow),
         f'<text class="al-value" data-value="{node.id}" x="{_n(left + pad)}" y="{_n(base + 43)}">',
         f"{escape(value_line(node))}</text>",
         "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + pad)}" y="{_n(base + 63)}">'
@@ -281,23 +286,23 @@ def _hook(right, top):
     return f'<g class="al-pill">{_rect("", right - 52, top - 11, 46, 22, 11)}<text x="{_n(right - 29)}" y="{_n(top + 5)}">hook</text></g>'
 
 
-def _outline(node, root, left, top, w, h):
+def _outline(node, root, left, top, w, h, narrow):
     if node.kind == "custom":
         c = 12
         corners = [(c, 0), (w - c, 0), (w, c), (w, h - c), (w - c, h), (c, h), (0, h - c), (0, c)]
         box = f'<path class="al-box" d="M{"L".join(f"{_n(left + a)} {_n(top + b)}" for a, b in corners)}Z"/>'
     else:
-        radius = min(h / 2, 26) if node.kind == "leaf" else 5
+        radius = min(h / 2, 16 if narrow else 26) if node.kind == "leaf" else 5
         box = _rect("al-box", left, top, w, h, radius)
     return box + (_rect("al-rim", left + 3.5, top + 3.5, w - 7, h - 7, 3) if root else "")
 
 
-def _heading(node, x, y):
+def _heading(node, x, y, narrow):
     if node.kind == "leaf":
-        return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(truncate(node.label))}</text>'
+        return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(name_in(node, narrow))}</text>'
     space = symbol_width(node)
     head = f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(sign_of(node))}</text>' if space else ""
-    return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(truncate(node.name))}</text>'
+    return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(name_in(node, narrow))}</text>'
 
 
 def value_line(node: TraceNode) -> str:
@@ -348,9 +353,9 @@ def _caption(node):
 # -- lines -----------------------------------------------------------------------------------------
 
 
-def _edge(edge, about, drawn, right, state, value, room, blocks):
+def _edge(edge, about, drawn, right, state, value, room, blocks, air):
     path, forth, back, (x, y) = drawn
-    pill = "" if value is None and not room else _pill(edge, x, y, right, value, room, blocks)
+    pill = "" if value is None and not room else _pill(edge, x, y, right, value, room, blocks, air)
     return (
         f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{_step_attribute(edge.at)}>'
         f'<title>{escape(about)}</title><path class="al-line" d="{path}"/>'
@@ -358,14 +363,14 @@ def _edge(edge, about, drawn, right, state, value, room, blocks):
     )
 
 
-def _pill(edge, x, y, right, value, room, blocks):
+def _pill(edge, x, y, right, value, room, blocks, air):
     if blocks and not room and _is_seen_on_a_line(value):
         _, w, h = tensors.block(value, 0, 0, 1.0, "", tensors.PILL)
         cx, cy = (x - 14 - w / 2, y) if right else (x, y - 21)
         inside = tensors.block(value, cx - w / 2, cy - h / 2, blocks.full[1], f"sent to {edge.input}", tensors.PILL)[0]
         return f'<g class="al-pill">{_rect("", cx - w / 2 - 5, cy - 11, w + 10, 22, 6)}{inside}</g>'
     label = "" if value is None else value.label
-    w = max(len(label), room or 1) * CHAR + 10
+    w = max(len(label), room or 1) * CHAR + air
     cx, cy = (x - 9 - w / 2, y) if right else (x, y - 21)
     return (
         f'<g class="al-pill">{_rect("", cx - w / 2, cy - 11, w, 22, 11)}'

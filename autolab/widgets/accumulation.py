@@ -14,7 +14,7 @@ from autolab.widgets.real_numbers import of_real_numbers
 
 BACKWARD, ZERO, STEP = "Backward", "Zero grad", "Step"
 TILE, HIGH, LOW = 276, 300, 36  # pixels of a half, and of what is below it
-PAGE_STATES = 1400  # a page of more is over 150 kB
+PAGE_STATES = 1350  # a page of more comes close to 150 kB
 
 
 def square(w):

@@ -21,7 +21,8 @@ REACH = 2.0  # how far an input's slider and curve go to either side
 MOST = 9  # lines of a program that a picture has room for
 LINE = 40  # pixels from one line to the next
 TOP = 40
-TILE = 326, 296  # the program, and the curve
+TILE = 310, 296  # the program, and the curve
+VALUE, TANGENT, CELL = 138, 220, 78  # where the two columns of numbers begin, and how wide they are
 
 
 class Program(ForwardMode):
@@ -93,22 +94,23 @@ def dual_numbers(f=product_and_sine, /, **inputs):
         listing = [(n, n, v, float(n == name), "", ()) for n, v in here.items()] + lines
         done = len(here) + step
         now = listing[done - 1] if 0 < step <= len(lines) else None
-        parts = [words(12, 24, "program", "head"), words(150, 24, "value", "head"), words(236, 24, "tangent", "head")]
+        parts = [words(6, 24, "program", "head"), words(VALUE, 24, "value", "head"), words(TANGENT, 24, "tangent", "head")]
         rows = []
         for i, (target, said, value, moved, rule, _) in enumerate(listing):
             y, known = TOP + LINE * i, i < done
-            parts.append(words(12, y + 20, said, "" if known else "note"))
-            parts += [rectangle(150, y, 78, 30, "leaf" if known else "empty"), rectangle(236, y, 78, 30, "grad" if known else "empty")]
+            parts.append(words(6, y + 20, said, "" if known else "note"))
+            kinds = (VALUE, "leaf"), (TANGENT, "grad")
+            parts += [rectangle(left, y, CELL, 30, kind if known else "empty") for left, kind in kinds]
             if known:
                 shown = (
-                    chart.number_handle(189, y + 15, number(value, 4), "x", said)
+                    chart.number_handle(VALUE + CELL / 2, y + 15, number(value, 4), "x", said)
                     if said == first
-                    else words(189, y + 20, number(value, 4), "value", "middle")
+                    else words(VALUE + CELL / 2, y + 20, number(value, 4), "value", "middle")
                 )
-                parts += [shown, words(275, y + 20, number(moved, 4), "grad", "middle")]
+                parts += [shown, words(TANGENT + CELL / 2, y + 20, number(moved, 4), "grad", "middle")]
             if now is not None and target in (now[0], *now[5]):
                 kind = "grad" if target == now[0] else "a"
-                parts.append(f'<rect x="146" y="{y - 4}" width="172" height="38" rx="7" class="al-l al-l-{kind}"/>')
+                parts.append(f'<rect x="{VALUE - 4}" y="{y - 4}" width="168" height="38" rx="7" class="al-l al-l-{kind}"/>')
             rows.append([said, number(value) if known else "not yet", number(moved) if known else "not yet", rule if known else ""])
         parts += curve + slope * (step > len(lines))
         return Frame(_sentence(now, step, name, here, tangent, gradient), parts, rows)

@@ -280,7 +280,7 @@ class Explorer(Filmed):
         if at == len(self._pictures):
             self._pictures.append({
                 "svg": render(trace, room=8),
-                "tall": render(trace, room=8, direction="down"),  # for a narrow screen
+                "tall": render(trace, room=8, direction="narrow"),  # for a narrow screen
                 "nodes": [n.id for n in trace.nodes],
                 "edges": [e.id for e in trace.edges],
                 "names": [n.label if n.kind == "leaf" else n.title for n in trace.nodes],

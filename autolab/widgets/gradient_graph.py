@@ -11,6 +11,7 @@ import autolab as torch
 from autolab.draw import chart
 from autolab.draw.chart import Axes, rectangle, words
 from autolab.draw.layout import LayoutBox, layout
+from autolab.draw.placement import PHONE
 from autolab.trace import graph, watch
 from autolab.trace.values import narrow, number
 from autolab.widgets.functions import function_name
@@ -21,8 +22,8 @@ FUNCTIONS = {"x ** 3": lambda x: x**3, "x * sin(x)": lambda x: x * torch.sin(x),
 STOPS, REACH = 7, 1.5  # stops of x, and how far they go to either side
 STEPS = 3  # in which the nodes of a further graph come
 MOST = 40  # nodes of all three graphs that a picture has room for
-BOX, TALL = (92, 46), 68  # pixels of a node, and the height of one that is a result
-GAP, LEFT, TOP = 26, 14, 14
+BOX, TALL = (86, 46), 68  # pixels of a node, and the height of one that is a result
+GAP, SIDE, LEFT, TOP = 26, 6, 6, 14
 PLOT = 296, 300
 NAMES = "y", "dy/dx", "d²y/dx²"
 KINDS = "leaf", "grad", "custom"  # of the nodes of each graph
@@ -192,7 +193,8 @@ def _places(graphs):
     nodes = graphs.nodes
     edges = [(i, k) for k, node in enumerate(nodes) for i in node.inputs]
     boxes = [LayoutBox(TALL if k in graphs.roots or not k else BOX[1], BOX[0]) for k in range(len(nodes))]
-    made = layout(boxes, [(k, i) for i, k in edges], GAP, 20)  # from the results back: so the layers are counted from x
+    # from the results back, so the layers are counted from x
+    made = layout(boxes, [(k, i) for i, k in edges], GAP, 20, SIDE, PHONE - 3 * LEFT)
 
     def place(points):
         return [(round(LEFT + across), round(TOP + made.along - along)) for along, across in reversed(points)]

@@ -198,7 +198,7 @@ def vector_jacobian(functions=None, x=(0.5, -1.0, 1.0, 0.0)):
     n, tall = len(at), max(len(J) for J, *_ in found.values())
     corner = GAP + CELL[0] + GAP, 68 + CELL[1] + GAP
     right = corner[0] + n * CELL[0] + GAP
-    wide = max(right + CELL[0] + GAP, 296)
+    wide = max(right + CELL[0] + 4, 296)
 
     def make(function, v, step):
         jacobian, rules, pull, push = found[function]

@@ -60,6 +60,7 @@ class Stepper(Filmed):
     # as text: ipywidgets would search every part of it for buffers
     trace = traitlets.Any().tag(sync=True, to_json=lambda _, stepper: stepper._json)
     svg = traitlets.Unicode().tag(sync=True)
+    tall = traitlets.Unicode("", help="the picture for a phone; empty: the graph is in groups").tag(sync=True)
     opened = traitlets.Unicode("", help="id of the group that is open; empty: the whole graph").tag(sync=True)
     groups = traitlets.Dict(help="names of the groups, and the group that each node or group is in").tag(sync=True)
 
@@ -76,12 +77,15 @@ class Stepper(Filmed):
         names = {id: group.name for id, group in self._groups.by_id.items()}
         super().__init__(
             view="stepper", title=f"Backward pass of {root.display_name}", trace=trace, opened=self._groups.start,
-            svg=self._render(self._groups.start, "end"),
+            svg=self._render(self._groups.start, "end"), tall=self._phone_picture() if len(names) == 1 else "",
             groups={"names": names, "homes": self._groups.homes()} if len(names) > 1 else {},
         )  # fmt: skip
 
     def _render(self, open, step, **options):
         return render(self._groups.trace, step, view=self._groups.view(open), cells=True, **options)
+
+    def _phone_picture(self):
+        return self._render(self._groups.start, "end", direction="narrow")
 
     @traitlets.validate("opened")
     def _valid_group(self, proposal):

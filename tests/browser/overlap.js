@@ -1,5 +1,6 @@
 // Goes through the states of the explorable on this page, by its own controls, and tells which words of its pictures cannot be
-// read: they are small, overlap, leave the picture, or leave the box that they stand in. `limit`: how many states at most.
+// read: they are small, overlap, leave the picture, or leave the box that they stand in; or that a picture is wider than its place.
+// `limit`: how many states at most.
 async (limit) => {
   const root = document.querySelector(".al-panel, .al-stepper, .al-explorer"), wrong = new Map();
   const seen = (el) => { const s = getComputedStyle(el); return s.visibility === "visible" && s.display !== "none" && Number(s.opacity) > 0; };
@@ -16,7 +17,8 @@ async (limit) => {
   function check() {
     const tiles = [...root.querySelectorAll(".al-graph > svg")], boxes = tiles.map((t) => t.getBoundingClientRect()), homeless = new Map();
     tiles.forEach((tile, k) => {
-      const box = boxes[k], scale = box.width / tile.viewBox.baseVal.width;
+      const box = boxes[k], scale = box.width / tile.viewBox.baseVal.width, more = Math.round(box.width - tile.parentElement.clientWidth);
+      if (more > 1) tell(`the picture is ${more} pixels wider than its box`);
       const all = [...tile.querySelectorAll("text")].filter((el) => el.textContent.trim() && seen(el)).map((el) => Object.assign(ink(el), { el }));
       const words = all.filter((w) => w.right > box.left + 1 && w.left < box.right - 1 && w.bottom > box.top && w.top < box.bottom);
       all.forEach((w, i) => { if (!words.includes(w)) homeless.set(`${i} ${w.text}`, (homeless.get(`${i} ${w.text}`) || 0) + 1); });
@@ -61,6 +63,7 @@ async (limit) => {
     for (let k = 0; step && states < limit && step.getAttribute("aria-disabled") !== "true"; k++) { step.click(); check(); states++; }
   }
   const begin = () => reset?.click();
+  for (let k = 0; k < 2; k++) await new Promise((done) => requestAnimationFrame(done)); // the explorable has seen how wide the page is
   begin();
   await here();
   for (const control of controls) {

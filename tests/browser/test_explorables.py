@@ -74,7 +74,8 @@ def put(page, share):
         for _ in range(round((1 - share) * last)):
             page.keyboard.press("ArrowLeft")
     for slider in root.locator("input[type=range]").all():
-        slider.fill(str(round(share * int(slider.get_attribute("max")))))
+        if slider.is_enabled():  # else nothing was computed there
+            slider.fill(str(round(share * int(slider.get_attribute("max")))))
     for menu in root.locator(".al-choice select").all():
         menu.select_option(index=round(share * (menu.locator("option").count() - 1)))
     actions = root.get_by_role("group", name="Actions").locator("button:not([aria-disabled=true])")
@@ -189,18 +190,45 @@ def test_one_drag_of_a_slider_is_one_undo(open_page, drive):
     expect(driven.status).to_have_text(start)
 
 
-def test_a_page_without_a_kernel_says_where_its_states_end(open_page, drive):
+def test_a_page_without_a_kernel_greys_out_what_was_not_computed(open_page, drive):
     page = open_page(widgets.graph_builder())  # with all chains of three operations
     driven = drive(page, "Graph builder")
+    grey = driven.root.get_by_text("What is greyed out was not computed in advance")
     for _ in range(3):
+        expect(grey).to_be_hidden()
         driven.button("square").click()
         expect(driven.status).to_contain_text("square made a node")
-    driven.button("square").click()
+    expect(grey).to_be_visible()
+    expect(driven.button("square")).to_be_disabled()
+    expect(driven.button("backward()")).to_be_enabled()
+    driven.button("square").press("Enter")
     expect(driven.status).to_contain_text("no Python is running here to compute it")
+    expect(driven.root.locator(".al-node")).to_have_count(5)  # two leaves, three results
     driven.button("Undo").click()
-    driven.button("Undo").click()
-    driven.button("exp").click()
-    expect(driven.status).to_contain_text("exp made a node")
+    expect(driven.button("exp")).to_be_enabled()
+
+
+# Moves what can be moved, wherever that leads, and tells whether anything said that it was not computed, and was greyed out.
+WALK = """async () => {
+    const root = document.querySelector(".al-panel"), all = (what) => [...root.querySelectorAll(what)], found = { said: "", grey: false };
+    let dice = 5;
+    const random = (n) => { dice = (dice * 1103515245 + 12345) % 2147483648; return Math.floor((dice / 2147483648) * n); };
+    const on = (e) => e.getAttribute("aria-disabled") !== "true", count = (e) => (e.matches("select") ? e.options.length : Number(e.max) + 1);
+    for (let k = 0; k < 120; k++) {
+        const can = all("[aria-label=Actions] button, .al-press, .al-range, .al-choice select").filter(on), e = can[random(can.length)];
+        if (!e || k % 8 === 7) { all("button").find((b) => b.textContent === "Reset").click(); continue; }
+        if (e.matches(".al-range")) e.value = String(random(count(e))); else if (e.matches("select")) e.selectedIndex = random(count(e));
+        for (const type of e.matches(".al-range, select") ? ["input", "change"] : ["click"]) e.dispatchEvent(new Event(type, { bubbles: true }));
+        await new Promise((done) => setTimeout(done));
+        if (/not computed/.test(root.querySelector(".al-status").textContent)) found.said = e.outerHTML.slice(0, 200);
+        found.grey ||= !root.querySelector(".al-far").hidden;
+    }
+    return found; }"""
+
+
+@pytest.mark.parametrize("name", ["graph_builder", "version_counter", "curvature", "optimizer_race"])
+def test_what_is_not_greyed_out_on_a_page_was_computed(open_page, name):
+    assert open_page(made(name)).evaluate(WALK) == {"said": "", "grey": True}
 
 
 def test_the_room_has_no_train_button_where_nobody_can_train(open_page, drive):

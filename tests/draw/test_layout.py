@@ -17,12 +17,14 @@ def random_graph(seed):
 
 
 SEEDS = range(30)
+NARROW = {"side": 6, "within": 300}
 
 
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_boxes_do_not_overlap(seed):
+def test_boxes_do_not_overlap(seed, options):
     boxes, edges = random_graph(seed)
-    made = layout(boxes, edges)
+    made = layout(boxes, edges, **options)
     for i in range(len(boxes)):
         for j in range(i):
             apart_along = abs(made.centres[i][0] - made.centres[j][0]) - (boxes[i].along + boxes[j].along) / 2
@@ -30,20 +32,22 @@ def test_boxes_do_not_overlap(seed):
             assert max(apart_along, apart_across) > 1
 
 
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_data_flows_one_way(seed):
+def test_data_flows_one_way(seed, options):
     boxes, edges = random_graph(seed)
-    made = layout(boxes, edges)
+    made = layout(boxes, edges, **options)
     for source, target in edges:
         assert made.centres[source][0] < made.centres[target][0]
     for points in [*made.routes, *[points for points, _ in made.trunks]]:
         assert [along for along, _ in points] == sorted(along for along, _ in points)
 
 
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_each_line_leads_from_its_source_to_its_target(seed):
+def test_each_line_leads_from_its_source_to_its_target(seed, options):
     boxes, edges = random_graph(seed)
-    made = layout(boxes, edges)
+    made = layout(boxes, edges, **options)
     for i, (source, target) in enumerate(edges):
         pieces = [points for points, users in made.trunks if i in users]
         line = [p for points in [*sorted(pieces), made.routes[i]] for p in points]
@@ -52,20 +56,22 @@ def test_each_line_leads_from_its_source_to_its_target(seed):
         assert abs(line[-1][1] - made.centres[target][1]) < boxes[target].across / 2
 
 
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lines_pass_beside_boxes(seed):
+def test_lines_pass_beside_boxes(seed, options):
     boxes, edges = random_graph(seed)
-    made = layout(boxes, edges)
+    made = layout(boxes, edges, **options)
     for points, _ in made.trunks:
         for x, y in points[1:]:
             for (along, across), box in zip(made.centres, boxes):
                 assert abs(x - along) >= box.along / 2 or abs(y - across) >= box.across / 2
 
 
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_everything_is_inside_the_picture(seed):
+def test_everything_is_inside_the_picture(seed, options):
     boxes, edges = random_graph(seed)
-    made = layout(boxes, edges)
+    made = layout(boxes, edges, **options)
     lines = [*made.routes, *[points for points, _ in made.trunks]]
     across = [y for points in lines for _, y in points]
     assert min(across) >= -1e-6
@@ -124,3 +130,18 @@ def test_a_weight_used_at_every_step_has_one_line_along_the_graph():
     trunk = [users for _, users in made.trunks]
     assert len(trunk) == steps - 1
     assert sorted(len(users) for users in trunk) == list(range(1, steps))
+
+
+def test_leaves_without_room_beside_each_other_stand_in_rows():
+    boxes, edges = [LayoutBox(60, 140) for _ in range(7)], [(i, 0) for i in range(1, 7)]
+    wide, narrow = layout(boxes, edges), layout(boxes, edges, **NARROW)
+    assert wide.across > 800
+    assert narrow.across <= 320  # lines pass beside them
+    assert len({along for along, _ in narrow.centres}) == 4
+
+
+def test_a_layer_that_leans_out_of_a_narrow_picture_is_moved_into_it():
+    # as in x**2 * sin(x) + y: each layer has room, and a straight line to the next would lead out of it
+    boxes, edges = [LayoutBox(60, 140) for _ in range(6)], [(1, 0), (2, 0), (3, 1), (4, 1), (5, 3), (5, 4)]
+    assert layout(boxes, edges).across > 300
+    assert layout(boxes, edges, **NARROW).across <= 300

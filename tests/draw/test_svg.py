@@ -210,8 +210,18 @@ def test_a_step_that_does_not_exist_is_refused(step):
 
 
 def test_a_direction_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match='"auto", "right" or "down"'):
+    with pytest.raises(ValueError, match='"auto", "right", "down" or "narrow"'):
         svg(square(), direction="left")
+
+
+def test_a_picture_for_a_phone_has_its_width_and_shortens_only_names_that_stand_beside_others():
+    x, y = (torch.tensor(v, requires_grad=True) for v in (0.5, 0.25))
+    trace = record(((x + 1) * (y + 1) * (x - y)).relu().reciprocal())
+    narrow = render(trace, direction="narrow", room=8)
+    assert int(re.search('width="([0-9]+)"', narrow)[1]) <= 320 < int(re.search('width="([0-9]+)"', render(trace, room=8))[1])
+    assert ">ReluBackward0<" in narrow
+    beside = render(record(x.relu() + y.relu()), direction="narrow")
+    assert "ReluBack…" in beside and ">ReluBackward0<" not in beside
 
 
 def test_numbers_that_will_change_have_room():

@@ -19,14 +19,14 @@ function builder(model, el) {
     return second === null ? [onto] : [onto, second === SELF ? onto : second === ANOTHER ? other : second];
   };
   // The results that a result depends on, and itself, in order.
-  function needed(node) {
-    const { program } = at(), found = new Set([node]);
+  function needed(node, program = at().program) {
+    const found = new Set([node]);
     for (let k = node; k >= L; k--) if (found.has(k)) operands(program[k - L]).forEach((one) => found.add(one));
     return [...found].filter((k) => k >= L).sort((a, b) => a - b);
   }
-  const keyOf = (node) => {
-    const order = needed(node), name = (k) => (k < L ? k : L + order.indexOf(k));
-    return order.map((k) => at().program[k - L]).map(([move, ...on]) => [move, ...on.map(name)].join(":")).join(" ");
+  const keyOf = (node, program = at().program) => {
+    const order = needed(node, program), name = (k) => (k < L ? k : L + order.indexOf(k));
+    return order.map((k) => program[k - L]).map(([move, ...on]) => [move, ...on.map(name)].join(":")).join(" ");
   };
   const chainOf = (node) => (node < L ? undefined : model.get("chains")[keyOf(node)]);
   const called = ([move, , other]) => (other === undefined ? moves[move].name : `${moves[move].sign} ${nameOf(other)}`);
@@ -74,6 +74,19 @@ function builder(model, el) {
 
   // -- what can be done
 
+  // Whether an operation can be added: a page without Python has it only if it was computed.
+  function isKnown(operation) {
+    const node = L + at().program.length;
+    return !model.page || keyOf(node, [...at().program, operation]) in model.get("chains");
+  }
+  const operationOf = (move, onto, other) => {
+    const leaf = other !== undefined && other < L && moves.findIndex((m) => m.sign === moves[move].sign && m.other === other);
+    return other === undefined ? [move, onto] : leaf === false ? [move, onto, other] : [leaf, onto];
+  };
+  const everyNode = () => [...leaves, ...at().program].map((_, k) => k);
+  const isPossible = (move) => (moves[move].other === ANOTHER ? everyNode().some((k) => isKnown(operationOf(move, at().chosen, k)))
+    : isKnown([move, at().chosen]));
+
   const go = (changed) => {
     const after = { ...at(), ...changed };
     if (JSON.stringify(after) !== JSON.stringify(at())) change(model, { past: [...model.get("past"), at()], at: after });
@@ -89,9 +102,9 @@ function builder(model, el) {
       nodeAt(chosen).focus({ preventScroll: true });
       return;
     }
+    const operation = another ? operationOf(move, chosen, target) : [move, target ?? chosen];
+    if (!isKnown(operation)) { status.textContent = BEYOND; return; }
     joining = null;
-    const leaf = another && target < L && moves.findIndex((m) => m.sign === moves[move].sign && m.other === target);
-    const operation = another ? (target < L ? [leaf, chosen] : [move, chosen, target]) : [move, target ?? chosen];
     go({ program: [...program, operation], chosen: L + program.length });
   }
   const choose = (node) => {
@@ -107,10 +120,11 @@ function builder(model, el) {
   const backButton = h("button", { type: "button", class: "al-button al-back-button", onclick: () => { if (usable()) go({ back: true }); } }, "backward()");
   actions.append(backButton);
   const usable = () => !at().back && at().chosen >= L;
+  const grey = h("p", { class: "al-far", hidden: "" }, GREY);
   const place = h("div", { class: "al-graph", ...SCROLLS, "aria-label": "Graph" });
   const table = tableTwin("Table of what is shown", model.get("columns"), fillTable);
   const root = h("div", { class: "al-root al-panel al-builder", role: "group", "aria-label": model.get("title") },
-    h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton), actions, status,
+    h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton), actions, status, grey,
     h("div", { class: "al-main" }, place), table.el);
 
   // An operation is pressed, or dragged onto a node: mouse, touch and pen alike.
@@ -331,7 +345,9 @@ function builder(model, el) {
     const off = (b, is) => b.setAttribute("aria-disabled", String(is));
     off(resetButton, JSON.stringify(here) === JSON.stringify(start));
     off(undoButton, !model.get("past").length && joining === null);
-    for (const b of actions.children) off(b, here.back || (b === backButton && !usable()));
+    const closed = here.back ? [] : moves.map((_, k) => !isPossible(k));
+    for (const [k, b] of [...actions.children].entries()) off(b, here.back || (b === backButton ? !usable() : closed[k]));
+    grey.hidden = !closed.includes(true);
     moves.forEach(({ other }, k) => { if (other === ANOTHER) actions.children[k].setAttribute("aria-pressed", String(joining === k)); });
     if (shown && shown !== here) {
       move(shown, boxes);

@@ -3,12 +3,15 @@
 
 const PERIOD = 700; // milliseconds per step at speed 1
 const LARGEST = 1.35; // how much a picture may grow on a wide screen
-const MARGIN = 12; // pixels of the picture below what is lowest in it
+const MARGIN = 10; // pixels of the picture below what is lowest in it
 const EDGE = 40; // pixels around a node that is scrolled into view
 const SPEEDS = [0.5, 1, 2, 4];
 const SUPPRESS = "data-lm-suppress-shortcuts"; // keys typed in an element with this attribute are not the notebook's
 
 const BEYOND = "This was not computed in advance, and no Python is running here to compute it. Go back, or run the cell in its notebook.";
+
+const GREY = "What is greyed out was not computed in advance, and no Python is running here. Undo or Reset leads back; run the cell in its "
+  + "notebook to go on from here.";
 
 const VIEWS = {}; // by the name that Python gives a widget's view; each view's file adds its own
 

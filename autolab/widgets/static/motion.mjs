@@ -139,7 +139,7 @@ function timeline(label, last, go, between, settle) {
     settle(k <= place);
     held = moved = false;
     range.step = "1";
-    show(k);
+    show(step); // where it has come: not all steps may be known
   };
   const range = h("input", { type: "range", class: "al-range", min: 0, max: last, step: 1, "aria-label": label,
     onpointerdown: () => { held = true; if (!calm()) range.step = "any"; },

@@ -8,6 +8,7 @@ function panel(model, el) {
   const known = new Map();
   const keyOf = (at) => controls.map((c) => at[c.name]).join(",");
   const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
+  const grey = h("p", { class: "al-far", hidden: "" }, GREY);
   const listing = h("pre", { class: "al-code", ...SCROLLS, "aria-label": "Code", hidden: "" });
   const place = h("div", { class: "al-graph", ...SCROLLS, "aria-label": `${model.get("title")}, picture` });
   const readout = h("p", { class: "al-readout", "aria-hidden": "true", hidden: "" }); // what is pointed at; a screen reader is told by its label
@@ -24,7 +25,25 @@ function panel(model, el) {
   let lows = [], tops = []; // how far down the tiles go, and where they begin to have something
   let shown = null, dragging = false, measured = 0, scene = "", roomy = 0, way = 0; // way: 1 after a step on, -1 after one back
 
-  const go = (at, forget) => {
+  // Without Python some positions may be unknown. What is moved then goes to the known place that is nearest to the wanted one, on its side.
+  const isKnown = (at) => !model.page || known.has(keyOf(at));
+  function reachable(at) {
+    const from = model.get("at"), [a, b, ...others] = controls.filter((c) => at[c.name] !== from[c.name]);
+    if (isKnown(at) || others.length || ![a, b || a].every((c) => /slider|steps/.test(c.kind))) return isKnown(at) ? at : from;
+    const side = (c) => c.stops.map((_, k) => k).filter((k) => (k - from[c.name]) * (at[c.name] - from[c.name]) >= 0);
+    let best = from, least = Infinity;
+    for (const i of side(a)) for (const j of b ? side(b) : [null]) {
+      const to = { ...at, [a.name]: i, ...(b && { [b.name]: j }) }, far = Math.abs(i - at[a.name]) + (b ? Math.abs(j - at[b.name]) : 0);
+      if (far < least && keyOf(to) !== keyOf(from) && isKnown(to)) [best, least] = [to, far];
+    }
+    return best;
+  }
+  const canSet = (c, k) => isKnown({ ...model.get("at"), [c.name]: k });
+  const stuck = (c) => model.page && c.kind !== "actions" && !c.stops.some((_, k) => k !== model.get("at")[c.name] && canSet(c, k));
+
+  const go = (wanted, forget) => {
+    const at = reachable(wanted);
+    if (keyOf(at) !== keyOf(wanted)) showControls();
     if (keyOf(at) === keyOf(model.get("at"))) return;
     change(model, { past: forget ? model.get("past") : [...model.get("past"), model.get("at")], at });
   };
@@ -67,12 +86,16 @@ function panel(model, el) {
     if (control.kind === "choice") {
       const select = h("select", { class: "al-select", "aria-label": control.label, onchange: () => set(select.selectedIndex) },
         ...control.texts.map((t) => h("option", {}, t)));
-      return { el: h("label", { class: "al-choice" }, control.label, select), show: (k) => { select.selectedIndex = k; } };
+      return { control, el: h("label", { class: "al-choice" }, control.label, select), show: (k) => {
+        select.selectedIndex = k;
+        [...select.options].forEach((option, i) => { option.disabled = !canSet(control, i); });
+      } };
     }
     const out = h("span", { class: "al-number", "aria-hidden": "true" });
     const range = h("input", { type: "range", class: "al-range", min: 0, max: control.stops.length - 1, step: 1, "aria-label": control.label,
       oninput: () => { set(Number(range.value)); dragging = true; }, onchange: () => { dragging = false; } }); // one drag is one undo
-    return { el: h("label", { class: "al-slider" }, h("code", {}, control.label), range, out), show: (k) => {
+    return { control, el: h("label", { class: "al-slider" }, h("code", {}, control.label), range, out), show: (k) => {
+      range.setAttribute("aria-disabled", String(stuck(control)));
       range.value = String(k);
       out.textContent = control.texts[k];
       range.setAttribute("aria-valuetext", control.texts[k]);
@@ -81,7 +104,7 @@ function panel(model, el) {
 
   const touch = hands(place, {
     controls, tracks: model.get("tracks") || {}, go, act, at: () => model.get("at"), past: () => model.get("past"),
-    can: (action) => action in (shown?.next || {}), same: (at) => keyOf(at) === keyOf(model.get("at")),
+    can, canSet, stuck, same: (at) => keyOf(at) === keyOf(model.get("at")),
     restore: (at, past) => change(model, { at, past }), drawn: () => reveal(shown),
     tell: (words) => { readout.textContent = words; },
   });
@@ -90,7 +113,7 @@ function panel(model, el) {
     h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton, stepButton, playButton, speed, scrub && scrub.el, count,
       stopButton || null, progress || null),
     inputs.length ? h("div", { class: "al-bar" }, ...inputs.map((i) => i.el)) : null, machine ? actions : null,
-    status, h("div", { class: "al-main" }, place, readout, listing), table.el);
+    status, grey, h("div", { class: "al-main" }, place, readout, listing), table.el);
   root.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.target.matches("input, select")) { keepKeys(event); return; }
@@ -103,6 +126,7 @@ function panel(model, el) {
     action();
   });
 
+  function can(action) { return action in (shown?.next || {}) && (shown.next[action] !== null || Boolean(model.get("ask"))); }
   function act(action) {
     const to = shown.next[action], at = model.get("at");
     way = 1;
@@ -120,14 +144,15 @@ function panel(model, el) {
     draw();
   }
 
+  const showControls = () => inputs.forEach((input) => input.show(model.get("at")[input.control.name]));
   function draw() {
     const at = model.get("at"), found = known.get(keyOf(at)), begun = keyOf(at) !== keyOf(start);
-    inputs.forEach((input, i) => input.show(at[controls.filter((c) => c.texts.length && c !== steps)[i].name]));
+    showControls();
     const off = (b, is) => b && b.setAttribute("aria-disabled", String(is));
     off(resetButton, !begun);
     off(undoButton, !model.get("past").length);
     if (steps) {
-      off(stepButton, position() === last);
+      off(stepButton, position() === last || reachable({ ...at, [steps.name]: position() + 1 }) === at);
       scrub.show(position());
       count.textContent = `${steps.label} ${position()} of ${last}`;
       const playing = model.get("playing");
@@ -138,6 +163,8 @@ function panel(model, el) {
       progress.value = model.get("progress");
     }
     root.setAttribute("aria-busy", String(!found)); // Python has been asked
+    grey.hidden = !model.page || (!controls.some((c) => c.texts.length && c.stops.some((_, k) => !canSet(c, k)))
+      && (!found?.next || model.get("ask") || !Object.values(found.next).includes(null)));
     if (found && found !== shown) show(found);
     else if (found) status.textContent = found.sentence; // it may have said that something is not known
     else if (model.page) status.textContent = BEYOND;
@@ -287,6 +314,7 @@ function panel(model, el) {
         actions.replaceChildren(...names.map((n) => h("button", { type: "button", class: "al-button", onclick: () => act(n) }, n)));
         if (had) ([...actions.children].find((b) => b.textContent === focused) || actions.firstElementChild || undoButton).focus();
       }
+      for (const b of actions.children) b.setAttribute("aria-disabled", String(!can(b.textContent)));
     }
     table.update();
   }

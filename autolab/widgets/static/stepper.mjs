@@ -117,9 +117,10 @@ function stepper(model, el) {
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   const reveal = (behavior) => graph.reveal([steps[position()]?.node, shown()], behavior);
 
-  // Another group is open: another picture, from Python. The focus goes inside.
+  // Another group is open: another picture, from Python. The focus goes inside. A phone has a picture of its own, if the graph is small.
   function picture() {
-    const svg = model.get("svg");
+    const whole = model.get("svg"), tall = model.get("tall"), room = place.clientWidth;
+    const svg = tall && room && room < Number(/width="(\d+)"/.exec(whole)[1]) ? tall : whole;
     if (svg === drawn) return;
     const had = graph?.el.contains(document.activeElement);
     drawn = svg;
@@ -326,10 +327,12 @@ function stepper(model, el) {
     follow(model, ["speed"], () => { speed.value = String(model.get("speed")); }),
   ];
   // Nothing can be scrolled before the page has given the graph its size.
+  let roomy = 0;
   const sized = new ResizeObserver(() => {
-    if (!place.clientHeight) return;
+    if (!place.clientHeight || roomy === place.clientWidth) return;
+    roomy = place.clientWidth;
+    picture();
     reveal("auto");
-    sized.disconnect();
   });
   sized.observe(place);
   return () => { clearInterval(timer); sized.disconnect(); stop.forEach((f) => f()); root.remove(); };

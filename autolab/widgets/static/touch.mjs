@@ -162,12 +162,14 @@ function hands(place, panel) {
       if (!c.length) { el.remove(); continue; }
       const k = panel.at()[c[0].name];
       const said = c.map((one) => (c.length > 1 ? `${one.label} ` : "") + one.texts[panel.at()[one.name]]).join(", ");
+      el.setAttribute("aria-disabled", String(Boolean(panel.stuck && c.every(panel.stuck))));
       for (const [name, value] of [["min", 0], ["max", c[0].stops.length - 1], ["now", k], ["text", said]]) el.setAttribute(`aria-value${name}`, value);
     }
     for (const el of svg.querySelectorAll(".al-press")) {
       const { set, stop, action } = el.dataset;
-      if (action) el.setAttribute("aria-disabled", String(!panel.can(action)));
-      else el.setAttribute("aria-pressed", String(panel.at()[set] === stopOf(control(set), JSON.parse(stop))));
+      const k = action === undefined && stopOf(control(set), JSON.parse(stop)), isHere = panel.at()[set] === k;
+      if (action === undefined) el.setAttribute("aria-pressed", String(isHere));
+      if (action !== undefined || panel.canSet) el.setAttribute("aria-disabled", String(action === undefined ? !isHere && !panel.canSet(control(set), k) : !panel.can(action)));
     }
     for (const tensor of svg.querySelectorAll(".al-tensor")) {
       if (!tensor.querySelector("[tabindex='0']")) tensor.querySelector(".al-heat-cell")?.setAttribute("tabindex", "0");
