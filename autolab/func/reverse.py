@@ -168,7 +168,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     primals: Tensors, or nested containers of them; jvp_fn takes as many tangents, in the same form. func runs once: reverse mode gives
     v -> v @ J, which is linear in v, and reverse mode of that gives its transpose. Use it for many tangents at one point; for a single
     one `jvp` is cheaper.
-    Returns (output, jvp_fn). Raises RuntimeError for tangents whose form, shape or dtype differs from the primals'.
+    Returns (output, jvp_fn). Raises RuntimeError for tangents whose form, shape or dtype differs from the primals', TypeError
+    for one that is not a Tensor.
 
     >>> out, push = func.linearize(torch.sin, torch.tensor(0.))
     >>> push(torch.tensor(2.))
@@ -186,6 +187,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         if given_form != form:
             raise RuntimeError(f"Expected the tangents {given_form} to have the same argspec as the primals {form}")
         for i, (t, x) in enumerate(zip(given, leaves)):
+            if not isinstance(t, Tensor):
+                raise TypeError(f"jvp_fn: tangent {i} must be a Tensor, got {type(t).__name__}")
             for what, a, b in (("shape", t.shape, x.shape), ("dtype", t.dtype, x.dtype)):
                 if a != b:
                     raise RuntimeError(

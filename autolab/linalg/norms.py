@@ -15,7 +15,7 @@ from autolab.linalg.factors import eigvalsh, svdvals
 from autolab.linalg.solving import inv
 from autolab.rules import matrix as rows
 from autolab.torch_api import diagonals, joining, pointwise, products, reduce, shape
-from autolab.torch_api.dims import axis_of, require_tensor
+from autolab.torch_api.dims import axis_of, require_tensor, whole
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
@@ -171,6 +171,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         raise RuntimeError(
             f"linalg.matrix_power: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
         )
+    n = whole(n, "linalg.matrix_power(): argument 'n' (position 2)")
     if n == 0:
         return pointwise.where(new_tensor(np.zeros(A.shape, bool)), A, eye(A.shape[-1], A))
     if n < 0:

@@ -68,7 +68,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
                 "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is "
                 "equivalent to B / A.squeeze(-1)"
             )
-        return shape.squeeze(_solve(A, shape.unsqueeze(B, -1)), -1)
+        B = shape.unsqueeze(B, -1)
     if B.ndim < 2:
         raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
     n, found = A.shape[-1], B.shape[-2 if left else -1]
@@ -77,6 +77,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
             f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         )
+    if vectors:
+        return shape.squeeze(_solve(A, B), -1)
     return _solve(A, B) if left else _mT(_solve(_mT(A), _mT(B)))
 
 

@@ -28,6 +28,7 @@ from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api.device import CPU
+from autolab.torch_api.dims import whole
 from autolab.torch_api.generator import fork_rng, get_rng_state, set_rng_state
 
 __all__ = [
@@ -503,7 +504,7 @@ def checkpoint_sequential(
     """Run functions (a Sequential, or a list) one after another in `segments` segments, of which all but the last are checkpointed.
 
     With n layers in about sqrt(n) segments, what is kept grows as sqrt(n) instead of n.
-    Raises ValueError for keywords other than preserve_rng_state.
+    Raises ValueError for keywords other than preserve_rng_state, and for more segments than functions or none.
 
     >>> checkpoint_sequential([torch.exp, torch.sin, torch.log], 2, tensor(1.0), use_reentrant=False)
     tensor(-0.8897)
@@ -518,8 +519,11 @@ def checkpoint_sequential(
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    children = getattr(functions, "children", None)
-    layers = list(functions if children is None else children())
+    layers = _layers(functions, "checkpoint_sequential")
+    if not 1 <= whole(segments, "checkpoint_sequential: segments") <= max(len(layers), 1):
+        raise ValueError(
+            f"checkpoint_sequential expects 1 <= segments <= {len(layers)} for {len(layers)} functions, but got segments={segments}"
+        )
     length = len(layers) // segments
 
     def run(first: int, last: int) -> Callable[[Any], Any]:
@@ -536,6 +540,18 @@ def checkpoint_sequential(
     return run(length * (segments - 1), len(layers))(input)
 
 
+def _layers(functions: Any, caller: str) -> list[Callable[..., Any]]:
+    """The functions of a chain, of a Sequential or of a list; anything else would fail far away, in the middle of a run."""
+    children = getattr(functions, "children", None)
+    if children is None and not isinstance(functions, Iterable):
+        raise TypeError(f"{caller}: functions must be a Sequential or a list of functions, not {type(functions).__name__}")
+    layers = list(functions if children is None else children())
+    for i, layer in enumerate(layers):
+        if not callable(layer):
+            raise TypeError(f"{caller}: function {i} is of type {type(layer).__name__}, which cannot be called")
+    return layers
+
+
 def revolve(functions: Iterable[Callable[..., Any]], slots: int, input: Any, preserve_rng_state: bool = True) -> Any:
     """Run functions (a Sequential, or a list) one after another, with the checkpoints that need the fewest runs in `slots` slots.
 
@@ -546,7 +562,7 @@ def revolve(functions: Iterable[Callable[..., Any]], slots: int, input: Any, pre
 
     PyTorch has no such function. The name and the schedule are from Griewank and Walther 2000, Algorithm 799: Revolve.
 
-    Raises ValueError if there is no function, or if slots is negative.
+    Raises ValueError if there is no function, or if slots is negative; TypeError for what is not a list of functions or not a number.
 
     >>> x = torch.tensor(0.5, requires_grad=True)
     >>> calls = []
@@ -555,9 +571,8 @@ def revolve(functions: Iterable[Callable[..., Any]], slots: int, input: Any, pre
     >>> len(calls)  # with no slot 55, with nine 19
     25
     """
-    children = getattr(functions, "children", None)
-    layers = list(functions if children is None else children())
-    if not layers or slots < 0:
+    layers = _layers(functions, "revolve")
+    if not layers or whole(slots, "revolve: slots") < 0:
         raise ValueError(f"revolve expects at least one function and slots >= 0, but got {len(layers)} functions and slots={slots}")
 
     def run(first: int, last: int, slots: int, x: Any) -> Any:

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab.torch_api.dims import whole
+
 __all__ = ["Ring", "Work", "have_processes", "run_in_processes"]
 
 HOST = "127.0.0.1"
@@ -208,6 +210,8 @@ def run_in_processes(
 
     Raises
     ------
+    TypeError, ValueError
+        For what is not a function made by `def`, as its source is sent; and for a count below 1.
     RuntimeError
         If one of them fails, with its traceback; or in a browser, where there are no processes.
     TimeoutError
@@ -220,6 +224,11 @@ def run_in_processes(
     """
     if not have_processes():
         raise RuntimeError("a browser runs one process, and cannot start others. Run this on a computer with Python installed.")
+    if whole(count, "run_in_processes: count") < 1:
+        raise ValueError(f"run_in_processes expects count >= 1, but got {count}")
+    for f in (*needs, function):
+        if not inspect.isfunction(f) or f.__name__ == "<lambda>":
+            raise TypeError(f"run_in_processes sends the source of functions that `def` made, and {f!r} is not one")
     source = "\n\n".join(textwrap.dedent(inspect.getsource(f)) for f in (*needs, function))
     key, until = os.urandom(32), time.monotonic() + seconds
     paths = os.pathsep.join(p for p in sys.path if p)

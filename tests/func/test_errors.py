@@ -85,6 +85,8 @@ CASES = [
     (lambda: linearize(torch_sin, X)[1](X, X), RuntimeError, "to have the same argspec as the primals"),
     (lambda: linearize(torch_sin, X)[1](X[:2]), RuntimeError, "tangent:0 with shape", "[2]", "doesn't match the shape", "[3]"),
     (lambda: linearize(torch_sin, X)[1](X.double()), RuntimeError, "tangent:0 with dtype torch.float64"),
+    (lambda: linearize(torch_sin, X)[1](1.0), TypeError, "tangent 0 must be a Tensor, got float"),
+    (lambda: linearize(torch_sin, X)[1](X.numpy()), TypeError, "tangent 0 must be a Tensor, got ndarray"),
     (lambda: jvp(lambda x: x, (X,), (X[:2],)), RuntimeError, "forward gradient that has a different size", "[3]", "[2]"),
     (lambda: jvp(lambda x: X, (X,), (X,), strict=True), RuntimeError, "independent of the inputs", "strict=True"),
     (lambda: jvp(lambda x: 3.0, (X,), (X,)), RuntimeError, "jvp(f, primals, tangents): expected f(*primals) to return only tensors"),

@@ -91,6 +91,7 @@ SINGULAR = {
     r"linalg.inv: \(Batch element 1\): The diagonal element 1 is zero": lambda T: T.linalg.inv(T.stack([T.eye(2), T.zeros(2, 2)])),
     "torch.linalg.solve: The solver failed because the input matrix is singular": lambda T: T.linalg.solve(T.ones(2, 2), T.ones(2)),
     r"linalg.cholesky: The factorization could not be completed .* order 2 is not": lambda T: T.linalg.cholesky(T.tensor([[1.0, 2.0], [2.0, 1.0]])),
+    "linalg.cholesky: The factorization could .* order 3 is not": lambda T: T.linalg.cholesky(T.tensor([1.0, 1.0, float("nan")]).diag()),
     r"linalg.cholesky: \(Batch element 0\)": lambda T: T.linalg.cholesky(T.ones(2, 2, 2)),
 }  # fmt: skip
 
@@ -100,6 +101,13 @@ def test_a_matrix_that_will_not_do_is_refused_with_its_place(lib, words):
     with pytest.raises(lib.linalg.LinAlgError, match=words):
         SINGULAR[words](lib)
     assert issubclass(lib.linalg.LinAlgError, RuntimeError)
+
+
+def test_a_vector_and_a_power_that_do_not_fit_are_refused_in_the_same_words(lib):
+    with pytest.raises(RuntimeError, match=r"linalg.solve: Incompatible shapes of A and B for the equation AX = B \(3x3 and 4x1\)"):
+        lib.linalg.solve(lib.eye(3), lib.ones(4))
+    with pytest.raises(TypeError, match=r"argument 'n' \(position 2\) must be int, not float"):
+        lib.linalg.matrix_power(lib.eye(3), 1.5)
 
 
 def test_the_ex_forms_say_in_info_what_went_wrong(lib):

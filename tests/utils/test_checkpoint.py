@@ -576,3 +576,17 @@ def test_revolve_refuses_what_is_no_chain():
     for functions, slots in (([], 1), ([autolab.sin], -1)):
         with pytest.raises(ValueError, match="revolve expects at least one function and slots >= 0, but got"):
             module.revolve(functions, slots, autolab.ones(1))
+    for functions, words in (
+        (autolab.sin, "functions must be a Sequential or a list of functions, not"),
+        ([autolab.sin, 3], "function 1 is"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            module.revolve(functions, 1, autolab.ones(1))
+    with pytest.raises(TypeError, match="revolve: slots must be int, not str"):
+        module.revolve([autolab.sin], "2", autolab.ones(1))
+
+
+@pytest.mark.parametrize("segments", [0, 4])
+def test_a_chain_is_not_cut_into_more_segments_than_it_has_layers(segments):
+    with pytest.raises(ValueError, match=f"1 <= segments <= 3 for 3 functions, but got segments={segments}"):
+        module.checkpoint_sequential([autolab.sin] * 3, segments, autolab.ones(1), use_reentrant=False)

@@ -81,6 +81,14 @@ def summed(ring, start):
     return a.tolist(), torch.__name__  # noqa: F821  # the process knows it
 
 
+def test_only_functions_with_a_source_of_their_own_are_sent():
+    for wrong in (len, lambda ring: 1, 3):
+        with pytest.raises(TypeError, match="sends the source of functions that `def` made"):
+            run_in_processes(wrong, 2)
+    with pytest.raises(ValueError, match="expects count >= 1, but got 0"):
+        run_in_processes(summed, 0)
+
+
 def fails(ring):
     if ring.rank == 1:
         raise ValueError("the second one")
