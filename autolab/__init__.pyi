@@ -479,7 +479,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """
 def ger(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
     """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector."""
-def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: _int = 1) -> list[Tensor]:
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends."""
 def greater(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Whether greater. Entry by entry; shapes broadcast, dtypes promote."""

@@ -201,7 +201,7 @@ def vander(x: Tensor, *, N: int | None = None, out: Any = None) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
     """The sums of products along a dim, the first conjugated if it is complex; the other dims broadcast.
 
-    Shapes: x and y (..., n); result (...).
+    Shapes: x and y (..., n); result (...). Raises RuntimeError for integers, and for two dtypes.
     """
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0.

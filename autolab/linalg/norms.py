@@ -252,12 +252,22 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sums of products along a dim, the first conjugated if it is complex; the other dims broadcast.
 
-    Shapes: x and y (..., n); result (...).
+    Shapes: x and y (..., n); result (...). Raises RuntimeError for integers, and for two dtypes.
 
     >>> torch.linalg.vecdot(tensor([1., 2.]), tensor([3., 4.]))
     tensor(11.)
     """
-    return reduce.sum(require_tensor(x, "linalg.vecdot").conj() * y, dim)
+    if require_tensor(x, "linalg.vecdot").payload.dtype not in dtypes.INEXACT:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.title}. Convert it first: x.float(), or "
+            "sum the products: (x * y).sum(-1)."
+        )
+    if x.payload.dtype != require_tensor(y, "linalg.vecdot", "y", 2).payload.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype.title} and y of type {y.dtype.title} "
+            "instead. Convert one of them: y.to(x.dtype)."
+        )
+    return reduce.sum(x.conj() * y, dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

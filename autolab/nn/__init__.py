@@ -28,12 +28,12 @@ __all__ = [
     "Softsign", "SyncBatchNorm", "Tanh", "Tanhshrink", "Threshold", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
     "TransformerEncoder", "TransformerEncoderLayer", "TripletMarginLoss", "TripletMarginWithDistanceLoss", "Unflatten", "Unfold",
     "UninitializedBuffer", "UninitializedParameter", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d",
-    "ZeroPad2d", "ZeroPad3d", "functional", "init", "parallel", "parameter", "utils",
+    "ZeroPad2d", "ZeroPad3d", "functional", "grad", "init", "parallel", "parameter", "utils",
 ]  # fmt: skip
 
 __getattr__ = _lazy(
     __name__,
-    ["init", "modules", "parallel", "parameter", "utils"],
+    ["grad", "init", "modules", "parallel", "parameter", "utils"],
     {name: f".modules{home}" for name, home in _HOMES.items()}
     | {"DataParallel": ".parallel"}
     | dict.fromkeys(["Buffer", "UninitializedBuffer", "UninitializedParameter"], ".parameter"),

@@ -34,8 +34,8 @@ frexp = op(
     "frexp", lambda x: np.frexp(x), GENERAL, outputs=2, check=input_checks.integers("frexp"), batch=lambda x: frexp(x),
     x=lambda g, out_1: g[0] / np.exp2(out_1.astype(g[0].dtype)),
 )  # fmt: skip
-# In the dtype that came: the next float16 is not the next float32.
-nextafter = op("nextafter", lambda x, y: np.nextafter(x, y), E, promote="")
+# In the dtype that came: the next float16 is not the next float32. One step beside x, whatever x is, except at y itself.
+nextafter = op("nextafter", lambda x, y: np.nextafter(x, y), E, promote="", x=lambda g, x, y: keep(g, x != y), y=lambda g: np.zeros_like(g))
 gcd = op("gcd", lambda x, y: np.gcd(x, y), E, check=input_checks.all_but_whole("gcd_cpu"))
 lcm = op("lcm", lambda x, y: np.lcm(x, y), E, check=input_checks.all_but_whole("lcm_cpu"))
 

@@ -55,9 +55,10 @@ def erfcx_right(x):
 
 
 def exp_of_square(x, sign):
-    """exp(sign * x * x): x as a short number, whose square is exact, and the rest."""
-    short = np.where(np.isfinite(x), np.round(x * 16) / 16, x)
-    rest = np.where(np.isfinite(x), (x - short) * (x + short), 0)
+    """exp(sign * x * x): x as a short number, whose square is exact, and the rest. Beyond 40 it is 0 or inf."""
+    x = np.clip(x, -40, 40)
+    short = np.round(x * 16) / 16
+    rest = (x - short) * (x + short)
     return np.exp(sign * short * short) * np.exp(sign * rest)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
+from autolab.rules import input_checks
 from autolab.torch_api.dims import axis_of, require_tensor, to_floats
 from autolab.torch_api.layout import forget_base, returns_fresh_memory
 from autolab.torch_api.pointwise import clamp, clone, div, pow, to
@@ -58,15 +59,15 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 @public()
 @returns_fresh_memory
-def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Tensor]:
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends.
 
     spacing: one distance, one for each dim, or the coordinates along each dim as 1-d tensors.
 
-    Raises RuntimeError for a dim that is too short, and for spacings that do not fit.
+    Raises RuntimeError for a dim that is too short, for spacings that do not fit, and for bools.
 
     >>> gradient(tensor([0., 1., 4., 9.]))
-    [tensor([1., 2., 4., 5.])]
+    (tensor([1., 2., 4., 5.]),)
     """
     x: Any = require_tensor(input, "gradient")
     if edge_order not in (1, 2):
@@ -91,9 +92,12 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
             )
         if x.shape[a] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+        if isinstance(h, Tensor) and h.ndim:
+            input_checks.bools_to_negate(h.payload)
+    input_checks.bools_to_subtract(x.payload, x.payload)
     x = to_floats(x)
     wide = to(x, dtypes.float32) if x.payload.dtype in dtypes.NARROW else x  # several steps, rounded once
-    return [to(_slope(wide, a, h, edge_order), x.dtype) for a, h in zip(axes, spacings)]
+    return tuple(to(_slope(wide, a, h, edge_order), x.dtype) for a, h in zip(axes, spacings))
 
 
 def _slope(x: Any, axis: Any, spacing: Any, edge_order: int) -> Tensor:

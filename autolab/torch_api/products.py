@@ -363,7 +363,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     compute_mode: for p = 2, whether to compute by a product of matrices, which is fast, and loses digits where rows are close:
     for more than 25 rows ("use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist"), or never ("donot_use_...").
 
-    Raises RuntimeError for integers, and for rows of different lengths.
+    Raises RuntimeError for integers and complex numbers, and for rows of different lengths; NotImplementedError for 16 bits.
 
     >>> cdist(tensor([[0., 0.]]), tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
@@ -371,10 +371,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     for name, t in (("X1", require_tensor(x1, "cdist", "x1")), ("X2", require_tensor(x2, "cdist", "x2", 2))):
         if t.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t.ndim}D")
-    if x1.payload.dtype != x2.payload.dtype:
-        raise RuntimeError(f"expected scalar type {x1.dtype.title} but found {x2.dtype.title}")
     for name, t in (("X1", x1), ("X2", x2)):
-        if t.payload.dtype not in dtypes.INEXACT:
+        if t.payload.dtype not in dtypes.FLOATING:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {t.dtype.title}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
@@ -386,10 +384,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     if modes.autocast is not None:
         x1, x2 = modes.autocast.cast("cdist", (x1, x2))
+    by_products = max(x1.shape[-2], x2.shape[-2]) > 25 if compute_mode[-9:] == "necessary" else compute_mode[:3] == "use"
+    if not (p == 2 and by_products):
+        _refuse_halves("cdist", x1)
+    if x1.payload.dtype != x2.payload.dtype:
+        raise RuntimeError(f"expected scalar type {x1.dtype.title} but found {x2.dtype.title}")
     if p == 2:
         from autolab.rules.matrix import distances  # loaded when first used, as all of linear algebra
 
-        by_products = max(x1.shape[-2], x2.shape[-2]) > 25 if compute_mode[-9:] == "necessary" else compute_mode[:3] == "use"
         return apply(distances, (x1, x2), {"by_products": by_products})
     return reduce.norm(shape.unsqueeze(x1, -2) - shape.unsqueeze(x2, -3), p, -1)
 
@@ -405,11 +407,23 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """
     if require_tensor(input, "pdist").ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if input.payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(f"pdist only supports floating-point dtypes, but got {input.dtype.title}. Convert first: t.float().")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
+    if modes.autocast is not None:
+        (input,) = modes.autocast.cast("pdist", (input,))
+    if input.shape[0] > 1:
+        _refuse_halves("pdist", input)
     first, second = np.triu_indices(input.shape[0], 1)
     one, other = (index.index_select(input, 0, new_tensor(i.astype(np.int64))) for i in (first, second))
     return reduce.norm(one - other, p, -1)
+
+
+def _refuse_halves(function: str, x: Tensor) -> None:
+    """Distances want more digits than 16 bits have. Those of no entries pass."""
+    if x.payload.dtype in dtypes.NARROW and x.payload.size:
+        raise NotImplementedError(f"\"{function}\" not implemented for '{x.dtype.title}'. Convert first: t.float().")
 
 
 @public(method=True, inplace=True, out=True)

@@ -285,16 +285,16 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
                  sorter: Any = None) -> Tensor:  # fmt: skip
     """Where the values would have to be inserted to keep the last dim of the sequence in order.
 
-    Before equal entries, or behind them if `right`. All dims but the last must match, unless the sequence is 1-d.
+    Before equal entries, or behind them if `right`. All dims but the last must match, unless the sequence is 1-d. dtypes promote.
 
-    Raises RuntimeError for shapes or dtypes that do not fit.
+    Raises RuntimeError for shapes that do not fit, NotImplementedError for bools and complex numbers.
 
     >>> searchsorted(tensor([1, 3, 5]), 4)
     tensor(2)
     """
     require_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
-    values = input if isinstance(input, Tensor) else new_tensor(dtypes.cast(input, sorted_sequence.payload.dtype))
-    s, v = sorted_sequence.numbers(), values.numbers()
+    common = dtypes.result_type([sorted_sequence.payload, input.payload if isinstance(input, Tensor) else input])
+    s, v = dtypes.cast(sorted_sequence.numbers(), common), dtypes.cast(input.numbers() if isinstance(input, Tensor) else input, common)
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -302,11 +302,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     if s.ndim == 0:
         raise RuntimeError("torch.searchsorted(): input value can be a scalar only when sorted tensor dimension is 1" if v.ndim == 0 else
                            "torch.searchsorted(): sorted_sequence must have at least one dimension")  # fmt: skip
-    if isinstance(input, Tensor) and values.payload.dtype != sorted_sequence.payload.dtype:
-        raise RuntimeError(
-            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
-            f"{sorted_sequence.dtype.title} and input value tensor dtype {values.dtype.title}"
-        )
+    if v.size and (common == np.bool_ or common in dtypes.COMPLEX):
+        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{dtypes.of(common).title}'. Compare integers or floats.")
     if s.ndim > 1 and s.shape[:-1] != v.shape[:-1]:
         raise RuntimeError(
             "torch.searchsorted(): boundary tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
@@ -349,11 +346,6 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     """
     if require_tensor(boundaries, "bucketize", "boundaries", 2).ndim != 1:
         raise RuntimeError(f"torch.bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    if isinstance(input, Tensor) and input.payload.dtype != boundaries.payload.dtype:
-        raise RuntimeError(
-            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
-            f"{boundaries.dtype.title} and input value tensor dtype {input.dtype.title}"
-        )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

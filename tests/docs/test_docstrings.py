@@ -13,7 +13,7 @@ NAMESPACES = """
 autolab autolab.accelerator autolab.amp autolab.autograd autolab.autograd.forward_ad autolab.autograd.functional autolab.autograd.graph
 autolab.autograd.profiler autolab.check autolab.compiler autolab.cuda autolab.datasets autolab.distributions
 autolab.distributions.constraints autolab.draw autolab.dtypes autolab.fft autolab.func autolab.hub autolab.jit autolab.linalg autolab.masked
-autolab.memory autolab.nn autolab.nn.functional autolab.nn.init autolab.nn.utils autolab.nn.utils.parametrizations
+autolab.memory autolab.nn autolab.nn.functional autolab.nn.grad autolab.nn.init autolab.nn.utils autolab.nn.utils.parametrizations
 autolab.nn.utils.parametrize autolab.nn.utils.prune autolab.nn.utils.rnn autolab.optim autolab.optim.lr_scheduler
 autolab.optim.swa_utils autolab.overrides autolab.profiler autolab.serialization autolab.serialization.safetensors
 autolab.signal.windows autolab.size autolab.special autolab.testing autolab.torch_api.generator autolab.trace autolab.utils.checkpoint

@@ -1,9 +1,12 @@
 """Hooks: what may be called around a forward, in a backward, and when a state goes out or comes in. Told on both sides."""
 
 import copy
+import itertools
 import pickle
 
 import pytest
+
+import autolab
 
 
 @pytest.fixture
@@ -243,3 +246,21 @@ def test_a_lazy_layer_takes_its_size_from_the_first_input(lib):
     assert m(lib.ones(2, 5, 4)).shape == (2, 4)
     assert [type(part).__name__ for part in m] == ["Conv1d", "BatchNorm1d", "Flatten", "Linear"] and m[3].in_features == 9
     assert pickle.loads(pickle.dumps(m))(lib.ones(2, 5, 4)).shape == (2, 4)
+
+
+def test_a_hook_of_the_older_kind_for_all_modules_sees_the_last_operation_of_each(lib, x, monkeypatch):
+    monkeypatch.setattr(module_of(lib), "_global_is_full_backward_hook", None, raising=False)  # PyTorch never forgets the kind
+    seen = []
+    hook = lambda m, inputs, outputs: seen.append((type(m).__name__, [g.tolist() for g in outputs]))
+    with module_of(lib).register_module_backward_hook(hook):
+        net = lib.nn.Sequential(lib.nn.ReLU())
+        net(x * 1).sum().backward()
+    net(x).sum().backward()
+    assert seen == [("ReLU", [[[1.0, 1.0]]]), ("Sequential", [[[1.0, 1.0]]])]
+
+
+def test_the_two_kinds_of_backward_hooks_for_all_modules_do_not_mix():
+    module = module_of(autolab)
+    for first, second in itertools.permutations(("register_module_backward_hook", "register_module_full_backward_hook")):
+        with getattr(module, first)(print), pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
+            getattr(module, second)(print)

@@ -80,3 +80,12 @@ def test_cudnns_flags_hold_for_a_block(lib):
     with cudnn.flags(enabled=False, benchmark=True):
         assert (cudnn.enabled, cudnn.benchmark) == (False, True)
     assert (cudnn.enabled, cudnn.benchmark) == (True, False)
+
+
+def test_flat_weights_may_be_listed_anew(lib):
+    layer = lib.nn.GRU(2, 3)
+    new = lib.nn.Parameter(lib.zeros(9, 2))
+    layer.weight_ih_l0 = new
+    layer._flat_weights = [getattr(layer, name) for name in layer._flat_weights_names]
+    assert layer._flat_weights[0] is new
+    assert layer(lib.ones(4, 1, 2))[0].shape == (4, 1, 3)

@@ -94,3 +94,12 @@ def test_polynomials_of_degree_three():
 def test_a_kaiser_window_is_pytorchs(torch):
     ours, theirs = (T.signal.windows.kaiser(11, beta=5.0, sym=False, dtype=T.float64).numpy() for T in (autolab, torch))
     np.testing.assert_allclose(ours, theirs, rtol=1e-13)
+
+
+@pytest.mark.parametrize("x", [5e7, -5e7, 1e10, 1e300, -1e300])
+def test_far_out_a_probability_and_its_slope_are_numbers(x):
+    at = autolab.tensor([x], dtype=autolab.float64, requires_grad=True)
+    (slope,) = autolab.autograd.grad(autolab.special.log_ndtr(at).sum(), at)
+    np.testing.assert_allclose(slope.tolist(), [max(-x, 0)])
+    expected = 1 / (x * np.sqrt(np.pi)) if x > 0 else np.inf
+    np.testing.assert_allclose(autolab.special.erfcx(at).tolist(), [expected])

@@ -56,7 +56,7 @@ __all__ = [
     "triplet_margin_with_distance_loss", "unfold", "upsample", "upsample_bilinear", "upsample_nearest",
 ]  # fmt: skip
 
-__getattr__ = _lazy(__name__, names=_HOMES)
+__getattr__ = _lazy(__name__, names=_HOMES | {"grad": "autolab.nn"})
 
 
 def __dir__() -> list[str]:

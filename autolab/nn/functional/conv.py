@@ -92,7 +92,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 # -- convolutions ----------------------------------------------------------------------------------
 
 
-def _check(function: str, input: Tensor, weight: Tensor, bias: Any, n: int, groups: int, transposed: bool) -> None:
+def check_operands(function: str, input: Tensor, weight: Tensor, bias: Any, n: int, groups: int, transposed: bool) -> None:
     """Raise PyTorch's errors for what does not fit together."""
     same_dtype(function, input=input, weight=weight, bias=bias)
     if groups <= 0:
@@ -132,7 +132,7 @@ def _check(function: str, input: Tensor, weight: Tensor, bias: Any, n: int, grou
         )
 
 
-def _positive(stride: Any, dilation: Any, padding: Any) -> None:
+def check_positive(stride: Any, dilation: Any, padding: Any) -> None:
     if not isinstance(padding, str) and any(p < 0 for p in several(padding, 1)):
         raise RuntimeError("negative padding is not supported")
     for name, values in (("stride", stride), ("dilation", dilation)):
@@ -142,7 +142,7 @@ def _positive(stride: Any, dilation: Any, padding: Any) -> None:
             raise RuntimeError("dilation should be greater than zero")
 
 
-def _settings(n: int, function: str, **given: Any) -> dict[str, tuple[int, ...]]:
+def per_dim(n: int, function: str, **given: Any) -> dict[str, tuple[int, ...]]:
     """One number for each of the n dims, out of each argument."""
     made = {}
     for name, value in given.items():
@@ -164,14 +164,14 @@ def _convolution(n: int, letters: str) -> Any:
     def conv(
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
     ) -> Tensor:
-        made = _settings(n, function, stride=stride, dilation=dilation)
+        made = per_dim(n, function, stride=stride, dilation=dilation)
         stride, dilation = made["stride"], made["dilation"]
-        _positive(stride, dilation, padding)
-        _check(function, input, weight, bias, n, groups, False)
+        check_positive(stride, dilation, padding)
+        check_operands(function, input, weight, bias, n, groups, False)
         kernel = tuple(weight.shape[2:])
         if isinstance(padding, str):
             input, padding = _named_padding(padding, input, kernel, stride, dilation)
-        padding = _settings(n, function, padding=padding)["padding"]
+        padding = per_dim(n, function, padding=padding)["padding"]
         if max(dilation) > 1:
             refuse(input, "slow_conv_dilated<>", SHORT_INTEGERS)
         _fits(input.shape[-n:], kernel, padding, dilation)
@@ -232,10 +232,10 @@ def _transposed(n: int, letters: str) -> Any:
         input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
         groups: int = 1, dilation: Any = 1,
     ) -> Tensor:  # fmt: skip
-        made = _settings(n, function, stride=stride, padding=padding, output_padding=output_padding, dilation=dilation)
+        made = per_dim(n, function, stride=stride, padding=padding, output_padding=output_padding, dilation=dilation)
         stride, padding, extra, dilation = made.values()
-        _positive(stride, dilation, padding)
-        _check(function, input, weight, bias, n, groups, True)
+        check_positive(stride, dilation, padding)
+        check_operands(function, input, weight, bias, n, groups, True)
         if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation)):
             raise RuntimeError(
                 f"output padding must be smaller than either stride or dilation, but got output_padding={list(extra)}, "

@@ -11,6 +11,7 @@ from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as index_rows
 from autolab.rules import padding as rows
+from autolab.torch_api.dims import BOOLS, refuse
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -46,6 +47,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor. Two numbers for each of the last one, two or three "
             f"dims, of a tensor with one or two more dims than that; got {list(pad)}."
         )
+    if mode != "circular":
+        refuse(input, f"{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d", BOOLS)
     out = input
     for k in range(dims):
         before, after = pad[2 * k : 2 * k + 2]

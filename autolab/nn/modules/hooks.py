@@ -85,8 +85,10 @@ class Hooks:
                         stacklevel=3,
                     )
                 out = ends.setup_output_hook(out)
-            if self._is_full_backward_hook is False:
-                self._hook_last_node(out)
+            last = [hook for _, hook in _of_all("backward_last")]
+            last += list(self._backward_hooks.values()) if self._is_full_backward_hook is False else []
+            if last:
+                self._hook_last_node(out, last)
             return out
         except Exception:
             self._after_failure(args, kwargs, out, called)
@@ -134,12 +136,12 @@ class Hooks:
                     stacklevel=4,
                 )
 
-    def _hook_last_node(self, out: Any) -> None:
+    def _hook_last_node(self, out: Any, hooks: list[Callable[..., Any]]) -> None:
         """The hooks of the older kind see the gradients of the last operation, whatever it was."""
         while not isinstance(out, Tensor):
             out = next(v for v in out.values() if isinstance(v, Tensor)) if isinstance(out, dict) else out[0]
         if out.grad_fn is not None:
-            for hook in self._backward_hooks.values():
+            for hook in hooks:
                 out.grad_fn.register_hook(lambda inputs, outputs, hook=hook: hook(self, inputs, outputs))
 
     # -- registering -----------------------------------------------------------------------------------
@@ -219,7 +221,25 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(module, grad_input, grad_output) in the backward of every module."""
+    _refuse_with("backward_last")
     return _everywhere("backward", hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(module, grad_input, grad_output) with the gradients of the *last operation* of every module.
+
+    Kept for old programs: `register_module_full_backward_hook` sees the gradients of the modules.
+    """
+    _refuse_with("backward")
+    return _everywhere("backward_last", hook)
+
+
+def _refuse_with(other: str) -> None:
+    if _of_all(other):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them: "
+            "remove() the others first."
+        )
 
 
 def registered(module: Any, kind: str, name: str, value: Any) -> Any:

@@ -11,6 +11,7 @@ from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.nn.modules.hooks import (
     Hooks,
+    register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
@@ -26,9 +27,9 @@ from autolab.nn.parameter import Buffer, Parameter
 from autolab.torch_api.creation import empty_like
 
 __all__ = [
-    "Module", "register_module_buffer_registration_hook", "register_module_forward_hook", "register_module_forward_pre_hook",
-    "register_module_full_backward_hook", "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook", "torch_name",
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook", "register_module_parameter_registration_hook", "torch_name",
 ]  # fmt: skip
 
 PLACES = ("_parameters", "_buffers", "_modules")

@@ -147,6 +147,13 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Parameter]:
         return [getattr(self, name) for name in self._flat_weights_names]
 
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Any]) -> None:
+        """Old programs list the parameters anew after they have replaced some: the names say it already."""
+        for name, weight in zip(self._flat_weights_names, weights, strict=True):
+            if weight is not getattr(self, name, None):
+                setattr(self, name, weight)
+
     def reset_parameters(self) -> None:
         """Draw the parameters again, in place, as the constructor does."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
