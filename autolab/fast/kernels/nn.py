@@ -115,16 +115,18 @@ def causal_part(length: Any, source: Any, dtype: Any) -> Any:
     return np.tril(np.ones((length, source), dtype))
 
 
-def attention_back(g: Any, out: Any) -> Any:
-    return out * (g - sums(g, out, (-1,)))
+def attention_back(g: Any, out: Any, scale: Any) -> Any:
+    x = g - sums(g, out, (-1,))
+    x *= out
+    x *= scale
+    return x
 
 
 kernel(rows.softmax, softmax, fuse=True, x=lambda g, out, axis: out * (g - total(g, axis, out)))
 kernel(rows.log_softmax, log_softmax, fuse=True, x=lambda g, out, axis: g - np.exp(out) * total(g, axis))
 kernel(
     rows.attention_weights, attention,
-    x=lambda g, out, scale: attention_back(g * scale, out),
-    mask=lambda g, out, mask_shape: sum_to(attention_back(g, out), mask_shape),
+    x=lambda g, out, scale: attention_back(g, out, scale), mask=lambda g, out, mask_shape: sum_to(attention_back(g, out, 1), mask_shape),
 )  # fmt: skip
 
 
