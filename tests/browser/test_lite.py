@@ -154,21 +154,21 @@ def test_a_wrong_rule_is_named_and_progress_and_text_stay(notebook):
     page = notebook("exercises/handout/ps2/elementwise-rules.ipynb")
     cells = nbformat.read(ROOT / "exercises/handout/ps2/elementwise-rules.ipynb", as_version=4).cells
     code = [cell.source for cell in cells if cell.cell_type == "code"]
-    place = next(i for i, text in enumerate(code) if text.startswith("class Square"))
+    place = next(i for i, text in enumerate(code) if text.startswith("class FourthPower"))
     wrong = (
-        "class Square(Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x * x\n"
-        "    @staticmethod\n    def backward(ctx, g):\n        (x,) = ctx.saved_tensors\n        return g * x"
+        "class FourthPower(Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x**4\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        (x,) = ctx.saved_tensors\n        return g * x**3"
     )
     write(page, place, wrong)
     page.keyboard.press("Escape")
     page.locator(".jp-CodeCell").nth(place).locator(".jp-InputPrompt").click()
     run(page, "Run", "Run All Cells")
-    check = page.locator(".jp-CodeCell").nth(next(i for i, text in enumerate(code) if 'check("square"' in text))
-    check.locator(".jp-OutputArea-output").get_by_text("0.5 times the right one").first.wait_for()
+    check = page.locator(".jp-CodeCell").nth(next(i for i, text in enumerate(code) if 'check("fourth_power"' in text))
+    check.locator(".jp-OutputArea-output").get_by_text("0.25 times the right one").first.wait_for()
     page.keyboard.press("Control+s")
     page.wait_for_timeout(1000)
     page.reload()
-    page.locator(".jp-CodeCell").nth(place).get_by_text("return g * x").wait_for()
+    page.locator(".jp-CodeCell").nth(place).get_by_text("return g * x**3").wait_for()
     page.goto(page.url.split("/lite/")[0] + "/lite/tree/index.html")
     page.locator(".jp-DirListing-item").get_by_text("progress", exact=True).wait_for()
 
