@@ -70,6 +70,18 @@ def test_two_explanations_are_both_said_and_neither_is_certain(rng):
     assert ". Or it is g times the result of forward" in found.text
 
 
+def test_a_function_that_makes_a_tensor_is_followed_too(rng):
+    x, y = draw(rng, (4, 5)), draw(rng, (4, 5))
+    (found,) = diagnose(lambda g, x: g * (x - y) / 20, lambda x: (x.exp() - autolab.tensor(y) * x).mean(), [x])
+    assert "uses x where" in found.text
+
+
+def test_a_function_that_is_one_row_is_spelled_out(rng):
+    rule = lambda g, x: g * np.tanh(np.log1p(np.exp(x)))  # noqa: E731
+    (found,) = diagnose(rule, autolab.nn.functional.mish, [draw(rng, (4, 5))])
+    assert found.family == "term"
+
+
 @pytest.mark.parametrize("operation", sorted(DECOMPOSITIONS))
 def test_each_operation_spelled_out_has_the_gradient_of_its_row(operation, rng):
     spec = spec_for(operation)
