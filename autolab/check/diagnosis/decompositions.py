@@ -68,6 +68,7 @@ DECOMPOSITIONS: dict[str, list[Callable]] = {
     "exp2": [lambda x: (x * LN2).exp()],
     "expm1": [lambda x: x.exp() - 1],
     "gelu": [lambda x: x * (0.5 * (1 + (x / math.sqrt(2)).erf()))],
+    "gelu_tanh": [lambda x: 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)).tanh())],
     "hypot": [lambda x, y: (x * x + y * y).sqrt()],
     "layer_norm": [lambda x, weight, bias: normed(x, -1) * weight + bias],
     "ldexp": [lambda x, y: x * y.exp2()],
