@@ -194,3 +194,20 @@ def test_equal_runs_end_with_a_sentence_that_says_so():
     panel = widgets.compare(good, good, w=0.5).move(step=99)
     assert panel.sentence.endswith("The two runs are the same, bit for bit.")
     assert {row[3] for row in panel.rows} == {"same"}
+
+
+def test_the_input_of_forward_and_back_is_dragged_and_every_number_follows():
+    panel = widgets.forward_and_back().move(step=7, value=2.0)
+    assert panel.sentence == "Back: x (AccumulateGrad) receives 48; x.grad becomes 48."
+    assert [row[1] for row in panel.rows] == ["2", "6", "8", "64"]
+    assert panel.picture().count('data-along-x="value"') == 1
+
+
+def test_forward_and_back_says_where_the_function_takes_another_way():
+    panel = widgets.forward_and_back(lambda x: x * 2 if x.item() > 0 else torch.exp(x), x=1.0)
+    assert "runs other operations here; forward_and_back(f, x=-1) shows them" in panel.move(value=-1.0).sentence
+
+
+def test_a_tensor_in_forward_and_back_stays_as_it_is():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    assert [c["name"] for c in widgets.forward_and_back(lambda x: (x * 2).sum(), x=x).controls] == ["step"]
