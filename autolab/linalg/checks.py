@@ -1,8 +1,7 @@
-"""What has to be true of a matrix before anything is computed with it; and results with names."""
+"""What has to be true of a matrix before anything is computed with it."""
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,6 @@ from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.dims import require_tensor
-from autolab.torch_api.named_results import TYPES
-
-
-def named(name: str, *fields: str) -> Any:
-    """A tuple whose parts have names, as PyTorch's functions with several results give it."""
-    TYPES[name] = namedtuple(name, fields)
-    return TYPES[name]
 
 
 def run(row: Op, *args: Any, **settings: Any) -> Any:

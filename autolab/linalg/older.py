@@ -8,18 +8,19 @@ import numpy as np
 
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg import factors, norms, solving
-from autolab.linalg.checks import matrix, named, run, square
+from autolab.linalg.checks import matrix, run, square
 from autolab.rules import matrix as rows
 from autolab.torch_api import shape
 from autolab.torch_api.linalg import matmul
+from autolab.torch_api.named_results import named
 from autolab.torch_api.out import with_out
 from autolab.torch_api.sampling import one_by_one
 
-qr_result = named("qr", "Q", "R")
-svd_result = named("svd", "U", "S", "V")
-slogdet_result = named("slogdet", "sign", "logabsdet")
-geqrf_result = named("geqrf", "a", "tau")
-triangular_solve_result = named("triangular_solve", "solution", "cloned_coefficient")
+qr_result = named("qr", "Q R", __name__)
+svd_result = named("svd", "U S V", __name__)
+slogdet_result = named("slogdet", "sign logabsdet", __name__)
+geqrf_result = named("geqrf", "a tau", __name__)
+triangular_solve_result = named("triangular_solve", "solution cloned_coefficient", __name__)
 
 
 @with_out

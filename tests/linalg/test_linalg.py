@@ -1,5 +1,7 @@
 """Matrices: what the factors multiply to, what is refused, and gradients where PyTorch has them."""
 
+import pickle
+import re
 import subprocess
 import sys
 
@@ -249,3 +251,18 @@ def test_the_gradient_of_eigenvectors_is_symmetric_as_the_matrix_is(rng):
     values, vectors = linalg.eigh(a)
     (vectors @ (values.sin()[:, None] * vectors.mT) * autolab.arange(16.0).reshape(4, 4)).sum().backward()
     assert close(a.grad, a.grad.mT)
+
+
+RESULTS = {
+    "eigh": "A", "qr": "A", "svd": "A", "slogdet": "A", "lu": "A", "lu_factor": "A", "inv_ex": "A", "cholesky_ex": "A", "solve_ex": "A, A",
+    "ldl_factor_ex": "A", "eig": "A",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_with_names_are_printed_as_pytorchs_and_pickled(lib, name):
+    found = getattr(lib.linalg, name)(*[lib.eye(2) * 2] * len(RESULTS[name].split()))
+    shown = repr(found)
+    assert shown.startswith(f"torch.return_types.linalg_{name}(\n")
+    assert all(f"{field}={getattr(found, field)!r}" in shown for field in re.findall(r"^(\w+)=", shown, re.M))
+    assert repr(pickle.loads(pickle.dumps(found))) == shown
