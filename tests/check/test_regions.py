@@ -66,6 +66,18 @@ def test_the_piece_of_a_loss_is_named(reduction, numbers, words, rng):
     assert words in said(diagnose(rule, lambda x, y: F.huber_loss(x, y, delta=1.3, reduction=reduction), [x, y]))
 
 
+@pytest.mark.parametrize(
+    ("function", "slope", "words"),
+    [
+        (lambda x: F.hardswish(x).sum(), lambda x: np.where(x < -3, 0.1, np.where(x > 3, 1, (2 * x + 3) / 6)), "where x is below -3"),
+        (lambda x: autolab.where(x < 1, x * x, x.exp()), lambda x: np.where(x < 1, 2 * x, 2 * np.exp(x)), "where x is above 1"),
+        (lambda x: autolab.where(x < 1, x * x, x.exp()).sum(), lambda x: np.where(x < 1, -2 * x, np.exp(x)), "where x is below 1"),
+    ],
+)
+def test_a_function_of_steps_has_its_pieces_named(function, slope, words, rng):
+    assert words in said(diagnose(lambda g, x: g * slope(x), function, [rng.uniform(-4.9, 4.9, (6, 9))]))
+
+
 def test_a_series_is_not_taken_for_a_piece(rng):
     x = rng.uniform(-0.9, 0.9, (5, 7))
     rule = lambda g, x: g * (np.arctanh(x) + x * sum(x ** (2 * k) for k in range(4)))  # noqa: E731

@@ -141,7 +141,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         piecewise = ALSO_A_PIECE if wrong[0].reference.elementwise else set[str]()
         if not others and family.name in piecewise and (piece := find_regions(wrong, x)):
             others, sure = [Family(piece.family, piece.text, family.predict)], False
-        elif family.name in PERHAPS_IN_A_PIECE and not (sure and family.name == "mask") and (piece := find_regions(wrong, x)):
+        elif family.name in PERHAPS_IN_A_PIECE[sure] and (piece := find_regions(wrong, x)):
             text = f"{family.text.format(x=x)}; it {piece.text}"
             return Mistake(family.name, text, sure, family.predict, also=tuple(others), hint=family.hint)
         return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others), hint=family.hint)
@@ -161,7 +161,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and several)
     if all(patterns.is_surplus(o, x) for o in wrong):
         text = f"is right where it should not be 0, and not 0 elsewhere: it also reaches entries of {x} that the result does not depend on"
-        return Mistake("mask", text)
+        piece = find_regions(wrong, x)
+        return Mistake("mask", f"{text}; it {piece.text}" if piece else text)
     if found := patterns.seen_in_all(wrong, x, patterns.find_reduction):
         return replace(found, sure=everywhere and ALIKE not in found.text)  # a mask that is missing looks the same
     if found := find_series(wrong, x) or patterns.find_g_unused(wrong, x):
@@ -191,8 +192,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
 ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
 
-# A wrong number or condition in one piece is said with that piece.
-PERHAPS_IN_A_PIECE = {"number", "mask", "step"}
+# A wrong number or condition in one piece is said with that piece, by whether the explanation is sure.
+PERHAPS_IN_A_PIECE = {True: {"number", "step"}, False: {"number", "step", "mask", "constant", "factor", "term", "term sign"}}
 
 
 def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
