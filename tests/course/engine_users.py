@@ -114,6 +114,10 @@ NUMERIC = {
     "a complex step by another name": backward(
         "z = x.numpy() + complex(0, 2.0**-60)\nreturn g * torch.from_numpy(np.imag(z * z) * 2.0**60)"
     ),
+    "a complex step from a root": backward(
+        "z = (x.numpy().astype(float) + (-1) ** 0.5 * 2.0**-60).reshape(-1)\n"
+        "return g * torch.from_numpy((z * z).view(float)[1::2].reshape(x.shape) * 2.0**60)"
+    ),
     "differences in long doubles": backward(
         "v, h = x.numpy().astype(np.longdouble), np.longdouble(2) ** -20\n"
         "return g * torch.from_numpy(np.float64(((v + h) ** 2 - (v - h) ** 2) / (2 * h)))"
