@@ -24,6 +24,8 @@ def leaf_of(given, start):
     if isinstance(given, torch.Tensor):
         return given.detach().clone().double().requires_grad_()
     shape = (given,) if isinstance(given, int) else tuple(given)
+    if not all(isinstance(n, int) and n >= 0 for n in shape):
+        raise TypeError(f"expected a Tensor, or a shape such as (2, 3); got {given!r:.60}")
     return (torch.arange(int(np.prod(shape)), dtype=torch.float64).reshape(shape) + start).requires_grad_()
 
 
