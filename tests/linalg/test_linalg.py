@@ -112,6 +112,23 @@ def test_a_vector_and_a_power_that_do_not_fit_are_refused_in_the_same_words(lib)
         lib.linalg.matrix_power(lib.eye(3), 1.5)
 
 
+NOT_FINITE = {  # in PyTorch's words; not asked of PyTorch, whose library crashes on some of them
+    "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned .* contains infs or NaNs": linalg.eigvalsh,
+    "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values": linalg.matrix_rank,
+    "linalg.pinv: The algorithm failed to converge because the input matrix contained non-finite values": linalg.pinv,
+    "torch.linalg.eig: input tensor should not contain infs or NaNs": linalg.eigvals,
+}
+
+
+@pytest.mark.skipif(
+    sys.platform == "emscripten", reason="a browser's processor does not say that a calculation was invalid: the result is nan"
+)
+@pytest.mark.parametrize("words", NOT_FINITE)
+def test_a_matrix_with_a_nan_has_no_eigenvalues_and_the_error_is_not_numpys(words):
+    with pytest.raises(linalg.LinAlgError, match=words):
+        NOT_FINITE[words](autolab.full((3, 3), float("nan")))
+
+
 def test_the_ex_forms_say_in_info_what_went_wrong(lib):
     a = lib.stack([lib.eye(2), lib.tensor([[1.0, 2.0], [2.0, 1.0]])])
     assert lib.linalg.cholesky_ex(a).info.tolist() == [0, 2]
