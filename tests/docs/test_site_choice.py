@@ -71,7 +71,7 @@ def test_a_lesson_that_does_not_exist_is_refused(environment):
 
 def test_a_release_with_a_solution_is_refused(environment, release):
     shutil.copy(release.with_name("source") / "ps2" / "elementwise-rules.ipynb", release / "ps2")
-    with pytest.raises(LookupError, match="has the solution of square"):
+    with pytest.raises(LookupError, match="has the solution of fourth_power"):
         choice.choose(release=release)
 
 
