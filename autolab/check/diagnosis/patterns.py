@@ -128,8 +128,9 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
         return Mistake("permutation", text, True)
     if got.shape != want.shape:
         return Mistake("permutation", f"has the right numbers with the axes in another order: {got.shape}, expected {want.shape}", mover)
-    if all(rolled := [_rolled(o, x) for o in wrong]):
-        by, axis = rolled[-1]
+    rolled = [_rolled(o, x) for o in wrong]
+    if all(rolled) and (last := rolled[-1]):
+        by, axis = last
         text = f"is rolled by {by} of {want.shape[axis]} places along axis {axis} of {x}: it has the right numbers, that much too far on"
         return Mistake("permutation", text, mover)
     at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
