@@ -107,16 +107,15 @@ def test_a_gradient_that_travels_is_what_its_edge_carries(builder):
     expect(page.locator(".al-token text")).to_have_text(["1", "1", "0.96017", "5.880511", "3.920341"])
 
 
-def test_touch_drags_too(builder):
+def test_touch_drags_too(builder, command):
     page, driven = builder
     a, b = (one.bounding_box() for one in (driven.button("exp"), node(page, 1)))
-    send = page.context.new_cdp_session(page).send
     spots = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in (a, b)]
-    send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": spots[0][0], "y": spots[0][1]}]})
+    command("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": spots[0][0], "y": spots[0][1]}]})
     for share in (0.2, 0.6, 1.0):
         x, y = (p + share * (q - p) for p, q in zip(*spots))
-        send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y}]})
-    send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        command("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y}]})
+    command("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     expect(driven.status).to_contain_text("exp made a node: ExpBackward0, value 20.0855")
 
 

@@ -27,8 +27,11 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 def shell():
     from IPython.core.interactiveshell import InteractiveShell
 
+    import autolab
+
     yield InteractiveShell.instance()
     InteractiveShell.clear_instance()
+    autolab.set_default_dtype(autolab.float32)  # lesson 19 leaves float64, in a process that other lessons share here
 
 
 def saved(cell):
