@@ -258,7 +258,7 @@ def test_the_point_of_each_input_is_on_the_curve_of_the_result():
 def test_a_slow_function_is_shown_without_curves_and_many_inputs_with_four():
     def slow(x):
         time.sleep(0.004)
-        sum(range(200_000))
+        sum(range(400_000))
         return x * 2
 
     assert torch.explore(slow, x=(-1, 1), stops=3).frame["plots"] == {}
