@@ -115,6 +115,8 @@ def geqrf(input: Tensor) -> Any:
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
 
+    transpose: with the transpose of Q, conjugated if it is complex.
+
     Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
     Raises RuntimeError for shapes that do not fit.
 
@@ -133,7 +135,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     missing = m - input.shape[-1]
     zeros = new_tensor(np.zeros((*input.shape[:-1], missing), input.payload.dtype))
     Q = factors.householder_product(shape.cat([input, zeros], -1) if missing else input, tau)
-    Q = shape.transpose(Q, -2, -1) if transpose else Q
+    Q = shape.transpose(Q.conj(), -2, -1) if transpose else Q
     return matmul(Q, other) if left else matmul(other, Q)
 
 

@@ -105,8 +105,10 @@ def solve_one(a, pivots, x, hermitian):
 
 def ldl_solve_values(LD, pivots, b, *, hermitian):
     lead, n = np.broadcast_shapes(LD.shape[:-2], b.shape[:-2]), LD.shape[-1]
+    if not (n and b.size):
+        return np.zeros((*lead, *b.shape[-2:]), b.dtype)
     stacks = [np.broadcast_to(t, (*lead, *t.shape[-d:])).reshape(-1, *t.shape[-d:]) for t, d in ((LD, 2), (pivots, 1), (b, 2))]
-    out = [solve_one(a, p, x.copy(), hermitian) for a, p, x in zip(*stacks)] if n and b.size else []
+    out = [solve_one(a, p, x.copy(), hermitian) for a, p, x in zip(*stacks)]
     return np.array(out, b.dtype).reshape((*lead, *b.shape[-2:]))
 
 

@@ -36,6 +36,11 @@ def test_they_solve_equations(rng, kind):
     np.testing.assert_allclose(a @ x.numpy(), b, atol=1e-9)
 
 
+def test_nothing_is_solved_where_there_is_nothing(lib):
+    x = lib.linalg.ldl_solve(lib.ones(0, 0), lib.ones(0, dtype=lib.int32), lib.ones(0, 5))
+    assert x.shape == (0, 5)
+
+
 def test_a_singular_matrix_has_factors_and_the_place_of_its_zero(lib):
     found = lib.linalg.ldl_factor_ex(lib.ones(2, 2, 2))
     assert (found.info.tolist(), found.LD.tolist()) == ([2, 2], [[[1, 0], [1, 0]]] * 2)
