@@ -152,7 +152,7 @@ def test_marks_are_partial_and_exported(school):
 def test_feedback_comes_back_to_the_student(school):
     (page,) = (school.student / SET / "feedback").rglob("*.html")
     text = page.read_text("utf-8")
-    assert "This is the gradient times v" in text
+    assert "These are the gradients times v" in text
     assert "seed=" not in text
 
 
