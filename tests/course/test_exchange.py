@@ -76,9 +76,8 @@ def school(tmp_path_factory):
     answered, source = read(path), read(school.course / "source" / SET / f"{NAME}.ipynb")
     for answer in (c for c in source.cells if "### BEGIN SOLUTION" in c.source):
         cell(answered, answer.id).source = answer.source
-    cell(
-        answered, "hvp"
-    ).source = "def hvp(f, params, vectors):\n    return [g * v for g, v in zip(torch.autograd.grad(f(*params), params), vectors)]"
+    first_order = "    return [g * v for g, v in zip(torch.autograd.grad(f(*params), params), vectors)]"
+    cell(answered, "hvp").source = f"def hvp(f, params, vectors):\n{first_order}"
     cell(answered, "why-modes").source = "One row at a time, or one column."
     nbformat.write(answered, path)
     school.said["submit"] = school.run(school.student, f"submit {SET}")
