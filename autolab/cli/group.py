@@ -6,6 +6,7 @@ from autolab.cli.collect import collect
 from autolab.cli.course import course
 from autolab.cli.exercises import exercises
 from autolab.cli.lessons import lessons, progress
+from autolab.cli.paper import paper
 from autolab.cli.rules import rules
 from autolab.version import __version__
 
@@ -18,6 +19,7 @@ def group() -> None:
 
 group.add_command(rules)
 group.add_command(lessons)
+group.add_command(paper)
 group.add_command(exercises)
 group.add_command(progress)
 group.add_command(course)

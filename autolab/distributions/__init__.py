@@ -25,6 +25,15 @@ from autolab.distributions.discrete import (
 from autolab.distributions.distribution import Distribution, Independent
 from autolab.distributions.kl import kl_divergence, register_kl
 from autolab.distributions.multivariate import Beta, Dirichlet, MultivariateNormal
+from autolab.distributions.relaxed import (
+    FisherSnedecor,
+    InverseGamma,
+    Kumaraswamy,
+    LogisticNormal,
+    OneHotCategoricalStraightThrough,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+)
 from autolab.distributions.transformed import Gumbel, HalfCauchy, MixtureSameFamily, Pareto, TransformedDistribution, Weibull
 from autolab.distributions.transforms import (
     AbsTransform,
@@ -35,6 +44,7 @@ from autolab.distributions.transforms import (
     SigmoidTransform,
     SoftmaxTransform,
     SoftplusTransform,
+    StickBreakingTransform,
     TanhTransform,
     Transform,
     identity_transform,
@@ -42,11 +52,13 @@ from autolab.distributions.transforms import (
 from autolab.torch_api.missing import explain_missing as _explain_missing
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ComposeTransform", "Dirichlet",
-    "Distribution", "ExpTransform", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "Laplace",
-    "LogNormal", "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical", "Pareto",
-    "Poisson", "PowerTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StudentT", "TanhTransform", "Transform",
-    "TransformedDistribution", "Uniform", "Weibull", "constraints", "identity_transform", "kl_divergence", "register_kl", "transforms",
+    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ComposeTransform",
+    "Dirichlet", "Distribution", "ExpTransform", "Exponential", "FisherSnedecor", "Gamma", "Geometric", "Gumbel", "HalfCauchy",
+    "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy", "Laplace", "LogNormal", "LogisticNormal", "MixtureSameFamily",
+    "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough",
+    "Pareto", "Poisson", "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "SigmoidTransform", "SoftmaxTransform",
+    "SoftplusTransform", "StickBreakingTransform", "StudentT", "TanhTransform", "Transform", "TransformedDistribution", "Uniform",
+    "Weibull", "constraints", "identity_transform", "kl_divergence", "register_kl", "transforms",
 ]  # fmt: skip
 
 # Where PyTorch has a family in a module of its own: `torch.distributions.normal.Normal`.
@@ -55,6 +67,7 @@ _FILES = {
     "discrete": "bernoulli binomial categorical geometric multinomial negative_binomial one_hot_categorical poisson",
     "distribution": "independent",
     "multivariate": "beta dirichlet multivariate_normal",
+    "relaxed": "fishersnedecor inverse_gamma kumaraswamy logistic_normal relaxed_bernoulli relaxed_categorical",
     "transformed": "gumbel half_cauchy mixture_same_family pareto transformed_distribution weibull",
 }
 HOMES = {name: file for file, names in _FILES.items() for name in names.split()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from autolab.autograd import no_grad
+from autolab.autograd import enable_grad, no_grad
 from autolab.distributions import constraints
 from autolab.distributions.distribution import Distribution, epsilon, together
 from autolab.nn import functional as F
@@ -36,13 +36,14 @@ class _Odds(Distribution):
         return value
 
     def __getattr__(self, name: str) -> Any:
-        if name == "logits" and "probs" in vars(self):
-            p = inside(self.probs)
-            found = p.log() - (-p).log1p() if self.binary else p.log()
-        elif name == "probs" and "logits" in vars(self):
-            found = self.logits.sigmoid() if self.binary else self.logits.softmax(-1)
-        else:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with enable_grad():  # it is kept, and may be asked for again where gradients are wanted
+            if name == "logits" and "probs" in vars(self):
+                p = inside(self.probs)
+                found = p.log() - (-p).log1p() if self.binary else p.log()
+            elif name == "probs" and "logits" in vars(self):
+                found = self.logits.sigmoid() if self.binary else self.logits.softmax(-1)
+            else:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         vars(self)[name] = found
         return found
 

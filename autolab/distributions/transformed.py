@@ -39,6 +39,7 @@ class TransformedDistribution(Distribution):
             raise ValueError(f"base_distribution needs to have shape with size at least {together_here}, but got {shape}.")
         missing = together_here - len(base_distribution.event_shape)
         self.base_dist = Independent(base_distribution, missing) if missing > 0 else base_distribution
+        shape = self.whole.forward_shape(shape)
         split = len(shape) - max(len(base_distribution.event_shape), self.whole.codomain.event_dim)
         super().__init__(shape[:split], shape[split:], validate_args)
 

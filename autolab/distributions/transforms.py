@@ -13,12 +13,12 @@ from autolab.distributions import constraints
 from autolab.distributions.distribution import together
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
-from autolab.torch_api.creation import zeros_like
+from autolab.torch_api.creation import arange, zeros_like
 from autolab.torch_api.dtype_info import finfo
 
 __all__ = [
     "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "PowerTransform", "SigmoidTransform", "SoftmaxTransform",
-    "SoftplusTransform", "TanhTransform", "Transform", "identity_transform",
+    "SoftplusTransform", "StickBreakingTransform", "TanhTransform", "Transform", "identity_transform",
 ]  # fmt: skip
 
 
@@ -124,6 +124,12 @@ class _Inverse(Transform):
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return -self.transform.log_abs_det_jacobian(y, x)
 
+    def forward_shape(self, shape: Any) -> Any:
+        return self.transform.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self.transform.forward_shape(shape)
+
     def __repr__(self) -> str:
         return f"_InverseTransform({self.transform!r})"
 
@@ -180,6 +186,16 @@ class ComposeTransform(Transform):
             total = total + summed(part.log_abs_det_jacobian(x, y), event_dim - part.domain.event_dim)
             x = y
         return total
+
+    def forward_shape(self, shape: Any) -> Any:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
 
     def __repr__(self) -> str:
         inner = ",\n    ".join(repr(p) for p in self.parts)
@@ -354,6 +370,49 @@ class SoftmaxTransform(Transform):
 
     def _inverse(self, y: Any) -> Any:
         return y.log()
+
+
+class StickBreakingTransform(Transform):
+    """n numbers to n + 1 shares of a stick: each number says, by a sigmoid, how much is broken off what is left.
+
+    The numbers are shifted, so that zeros give equal shares.
+
+    >>> torch.distributions.transforms.StickBreakingTransform()(torch.zeros(3))
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
+
+    domain, codomain, bijective = constraints.real_vector, constraints.simplex, True
+
+    @staticmethod
+    def _shift(like: Any, n: int) -> Any:
+        """log of how many shares are left."""
+        return arange(n, 0, -1, dtype=like.dtype).log()
+
+    def _call(self, x: Any) -> Any:
+        z = (x - self._shift(x, x.shape[-1])).sigmoid()
+        z = z.clamp(min=finfo(z.dtype).tiny, max=1 - finfo(z.dtype).eps)
+        return F.pad(z, (0, 1), value=1) * F.pad((1 - z).cumprod(-1), (1, 0), value=1)
+
+    def _inverse(self, y: Any) -> Any:
+        broken = y[..., :-1]
+        left = (1 - broken.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
+        return broken.log() - left.log() + self._shift(y, broken.shape[-1])
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        x = x - self._shift(x, x.shape[-1])
+        return (-x + F.logsigmoid(x) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        """One more in the last dim."""
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        return shape[:-1] + (shape[-1] + 1,)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """One less in the last dim."""
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        return shape[:-1] + (shape[-1] - 1,)
 
 
 identity_transform = ComposeTransform([])

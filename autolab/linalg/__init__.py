@@ -1,15 +1,15 @@
 """Linear algebra under the names of torch.linalg: the last two dims are a matrix, all others a stack of them."""
 
-from autolab.linalg import factors, norms, solving
+from autolab.linalg import factors, indefinite, norms, solving
 from autolab.rules.matrix import LinAlgError
 from autolab.torch_api import linalg as _products
 from autolab.torch_api.out import with_out as _with_out
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
-    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular",
-    "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+    "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex",
+    "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet",
+    "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 cholesky = _with_out(factors.cholesky)
@@ -25,6 +25,9 @@ eigvalsh = _with_out(factors.eigvalsh)
 householder_product = _with_out(factors.householder_product)
 inv = _with_out(solving.inv)
 inv_ex = _with_out(solving.inv_ex)
+ldl_factor = _with_out(indefinite.ldl_factor)
+ldl_factor_ex = _with_out(indefinite.ldl_factor_ex)
+ldl_solve = _with_out(indefinite.ldl_solve)
 lstsq = _with_out(solving.lstsq)
 lu = _with_out(factors.lu)
 lu_factor = _with_out(factors.lu_factor)

@@ -4,7 +4,7 @@ from autolab.rules.matrix import LinAlgError as LinAlgError
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
+__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'ldl_factor', 'ldl_factor_ex', 'ldl_solve', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
 def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     """L with A = L @ L.mH for symmetric (complex: Hermitian) positive-definite matrices; U with A = U.mH @ U if upper.
 
@@ -72,6 +72,22 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """(inverse, info) as from `inv`, but a singular matrix raises only if check_errors.
 
     Shapes: A and inverse (..., n, n); info (...) int32, 0 where all went well.
+    """
+def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
+    """(LD, pivots) of symmetric matrices, of which only the lower triangle is read, for `ldl_solve`. They have no derivative.
+
+    Shapes: A and LD (..., n, n); pivots (..., n) int32, counted from 1, negative for a block of two. Raises LinAlgError for a singular D.
+    """
+def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """(LD, pivots, info) as from `ldl_factor`, for singular matrices too unless check_errors.
+
+    Shapes: A and LD (..., n, n); pivots (..., n) int32; info (...) int32: the place of the first zero on the diagonal of D,
+    0 if there is none.
+    """
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Any = None) -> Tensor:
+    """X with A @ X = B, from the (LD, pivots) of `ldl_factor`. It has no derivative.
+
+    Shapes: LD (..., n, n); pivots (..., n) int32 or int64; B and the result (..., n, k). Raises RuntimeError for shapes that do not fit.
     """
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> Any:
     """(solution, residuals, rank, singular_values) of the least squares problem: X that makes the norm of A @ X - B smallest.

@@ -1,8 +1,7 @@
-"""What has to be true of a matrix before anything is computed with it; and results with names."""
+"""What has to be true of a matrix before anything is computed with it."""
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,27 @@ from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
+from autolab.rules.matrix import LinAlgError
 from autolab.torch_api.dims import require_tensor
-from autolab.torch_api.named_results import TYPES
-
-
-def named(name: str, *fields: str) -> Any:
-    """A tuple whose parts have names, as PyTorch's functions with several results give it."""
-    TYPES[name] = namedtuple(name, fields)
-    return TYPES[name]
 
 
 def run(row: Op, *args: Any, **settings: Any) -> Any:
-    return apply(row, args, settings)
+    try:
+        return apply(row, args, settings)
+    except np.linalg.LinAlgError as error:  # NumPy's is a ValueError
+        raise LinAlgError(_why(row.name, args[0])) from error
+
+
+def _why(name: str, A: Tensor) -> str:
+    """Why LAPACK found no eigenvalues or singular values, in PyTorch's words."""
+    finite = bool(np.isfinite(np.asarray(A.all_numbers())).all())
+    if name == "eig" and not finite:
+        return "torch.linalg.eig: input tensor should not contain infs or NaNs. Look for the operation that made the first one."
+    failed = f"linalg.{name}: The algorithm failed to converge because the input matrix "
+    if name != "eigh" and not finite:
+        return failed + "contained non-finite values. Look for the operation that made the first one."
+    repeated = "eigenvalues" if name in ("eig", "eigh") else "singular values"
+    return f"{failed}is ill-conditioned or has too many repeated {repeated}." + ("" if finite else " It contains infs or NaNs.")
 
 
 def under_autocast(name: str, A: Tensor) -> Tensor:

@@ -8,24 +8,24 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros_info
+from autolab.linalg.checks import eye, floats, matrix, run, square, zeros_info
 from autolab.linalg.solving import permutation, solve_triangular, unpack
 from autolab.rules import complex_matrix as complex_rows
 from autolab.rules import matrix as rows
 from autolab.torch_api import diagonals, index, pointwise, reduce, shape
-from autolab.torch_api.dims import refuse_complex
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
+from autolab.torch_api.named_results import named
 
-slogdet_result = named("linalg_slogdet", "sign", "logabsdet")
-cholesky_ex_result = named("linalg_cholesky_ex", "L", "info")
-eig_result = named("linalg_eig", "eigenvalues", "eigenvectors")
-eigh_result = named("linalg_eigh", "eigenvalues", "eigenvectors")
-qr_result = named("linalg_qr", "Q", "R")
-svd_result = named("linalg_svd", "U", "S", "Vh")
-lu_result = named("linalg_lu", "P", "L", "U")
-lu_factor_result = named("linalg_lu_factor", "LU", "pivots")
-lu_factor_ex_result = named("linalg_lu_factor_ex", "LU", "pivots", "info")
+slogdet_result = named("linalg_slogdet", "sign logabsdet", __name__)
+cholesky_ex_result = named("linalg_cholesky_ex", "L info", __name__)
+eig_result = named("linalg_eig", "eigenvalues eigenvectors", __name__)
+eigh_result = named("linalg_eigh", "eigenvalues eigenvectors", __name__)
+qr_result = named("linalg_qr", "Q R", __name__)
+svd_result = named("linalg_svd", "U S Vh", __name__)
+lu_result = named("linalg_lu", "P L U", __name__)
+lu_factor_result = named("linalg_lu_factor", "LU pivots", __name__)
+lu_factor_ex_result = named("linalg_lu_factor_ex", "LU pivots info", __name__)
 
 
 def det(A: Tensor) -> Tensor:
@@ -325,7 +325,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     return lu_unpack_result(P, low, diagonals.triu(LU_data[..., :k, :]))
 
 
-lu_unpack_result = named("lu_unpack", "P", "L", "U")
+lu_unpack_result = named("lu_unpack", "P L U", __name__)
 
 
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
@@ -338,7 +338,6 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     True
     """
     A = matrix(A, "torch.linalg.householder_product")
-    refuse_complex(A, "householder_product_cpu")
     floats(tau, "torch.linalg.householder_product")
     m, n = A.shape[-2:]
     if m < n:
@@ -364,5 +363,5 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         return Q + A * 0
     for i in range(tau.shape[-1] - 1, -1, -1):
         v = vectors[..., i : i + 1]
-        Q = Q - tau[..., None, i : i + 1] * v @ (shape.transpose(v, -2, -1) @ Q)
+        Q = Q - tau[..., None, i : i + 1] * v @ (shape.transpose(v.conj(), -2, -1) @ Q)
     return Q

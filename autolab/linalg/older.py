@@ -8,18 +8,19 @@ import numpy as np
 
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg import factors, norms, solving
-from autolab.linalg.checks import matrix, named, run, square
+from autolab.linalg.checks import matrix, run, square
 from autolab.rules import matrix as rows
 from autolab.torch_api import shape
 from autolab.torch_api.linalg import matmul
+from autolab.torch_api.named_results import named
 from autolab.torch_api.out import with_out
 from autolab.torch_api.sampling import one_by_one
 
-qr_result = named("qr", "Q", "R")
-svd_result = named("svd", "U", "S", "V")
-slogdet_result = named("slogdet", "sign", "logabsdet")
-geqrf_result = named("geqrf", "a", "tau")
-triangular_solve_result = named("triangular_solve", "solution", "cloned_coefficient")
+qr_result = named("qr", "Q R", __name__)
+svd_result = named("svd", "U S V", __name__)
+slogdet_result = named("slogdet", "sign logabsdet", __name__)
+geqrf_result = named("geqrf", "a tau", __name__)
+triangular_solve_result = named("triangular_solve", "solution cloned_coefficient", __name__)
 
 
 @with_out
@@ -114,6 +115,8 @@ def geqrf(input: Tensor) -> Any:
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
 
+    transpose: with the transpose of Q, conjugated if it is complex.
+
     Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
     Raises RuntimeError for shapes that do not fit.
 
@@ -132,7 +135,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     missing = m - input.shape[-1]
     zeros = new_tensor(np.zeros((*input.shape[:-1], missing), input.payload.dtype))
     Q = factors.householder_product(shape.cat([input, zeros], -1) if missing else input, tau)
-    Q = shape.transpose(Q, -2, -1) if transpose else Q
+    Q = shape.transpose(Q.conj(), -2, -1) if transpose else Q
     return matmul(Q, other) if left else matmul(other, Q)
 
 

@@ -8,16 +8,17 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, square, under_autocast, zeros_info
+from autolab.linalg.checks import eye, floats, matrix, run, same_dtype, square, under_autocast, zeros_info
 from autolab.rules import matrix as rows
 from autolab.torch_api import index, pointwise, reduce, shape
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
+from autolab.torch_api.named_results import named
 
-inv_ex_result = named("linalg_inv_ex", "inverse", "info")
-solve_ex_result = named("linalg_solve_ex", "result", "info")
-lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+inv_ex_result = named("linalg_inv_ex", "inverse info", __name__)
+solve_ex_result = named("linalg_solve_ex", "result info", __name__)
+lstsq_result = named("linalg_lstsq", "solution residuals rank singular_values", __name__)
 
 
 def inv(A: Tensor) -> Tensor:

@@ -109,7 +109,7 @@ class Optimizer:
                     f"{type(self).__name__} does not support complex parameters; Adam and SGD do. Or let the parameters be pairs of real "
                     "numbers, and compute with torch.view_as_complex(pairs)."
                 )
-            if not (p.is_leaf or p.retains_grad):
+            if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ValueError(
                     "can't optimize a non-leaf Tensor: this one was computed, and would be computed anew from what made it. "
                     "Optimize its leaves, or detach() it and call requires_grad_()."
@@ -160,6 +160,13 @@ class Optimizer:
                 loss = closure()
         update = self.update
         for group in self.param_groups:
+            if group.get("differentiable"):
+                from autolab.optim.differentiable import recorded_step  # loaded when first used
+
+                for p in group["params"]:
+                    if p._grad is not None:
+                        recorded_step(self, p, group)
+                continue
             for p in group["params"]:
                 grad = p._grad
                 if grad is not None:

@@ -18,7 +18,7 @@ def settings(given: dict[str, Any], unchecked: tuple[str, ...] = ()) -> dict[str
     """The settings among the arguments of an __init__ (its `locals()`), checked.
 
     `foreach`, `fused` and `capturable` choose among PyTorch's implementations of one result: kept for show. Raises ValueError for
-    what is out of range, NotImplementedError for differentiable=True, RuntimeError for contradictions, as PyTorch does.
+    what is out of range, RuntimeError for contradictions, as PyTorch does.
     """
     found = {name: value for name, value in given.items() if name not in ("self", "params", "__class__")}
     foreach, fused = found.get("foreach"), found.get("fused")
@@ -30,10 +30,8 @@ def settings(given: dict[str, Any], unchecked: tuple[str, ...] = ()) -> dict[str
         for i, beta in enumerate(found["betas"]):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-    if found.get("differentiable"):
-        if fused:
-            raise RuntimeError("`fused` does not support `differentiable`")
-        raise NotImplementedError("steps write in place and are not recorded, so differentiable=True is not offered")
+    if found.get("differentiable") and fused:
+        raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
     return found

@@ -129,6 +129,19 @@ pow_ = instead_of(TABLE["pow"], op(
 ))  # fmt: skip
 
 
+def logaddexp_values(x, y):
+    """The one whose exponential is larger, and what the other adds to it."""
+    first = x.real >= y.real
+    larger = np.where(first, x, y)
+    return larger + np.log1p(np.exp(np.where(first, y, x) - larger))
+
+
+logaddexp = instead_of(TABLE["logaddexp"], op(
+    "logaddexp_complex", logaddexp_values, E, node="LogaddexpBackward0", complex=HOLOMORPHIC,
+    x=lambda g, x, out: g * np.exp(x - out), y=lambda g, y, out: g * np.exp(y - out),
+))  # fmt: skip
+
+
 def squares(x):
     """|z|^2, as real numbers."""
     return x.real * x.real + x.imag * x.imag

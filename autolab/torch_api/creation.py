@@ -335,7 +335,7 @@ def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device:
     >>> linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    return finish(_spaced("linspace", start, end, steps, _floating(dtype)), requires_grad, device)
+    return finish(_spaced("linspace", start, end, steps, _spaced_dtype(dtype, start, end)), requires_grad, device)
 
 
 @public(creates=True)
@@ -346,11 +346,18 @@ def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype:
     >>> logspace(0, 3, 4)
     tensor([   1.,   10.,  100., 1000.])
     """
-    made = _floating(dtype)
+    made = _spaced_dtype(dtype, start, end)
     # Integers, too, are powers of integers here.
-    exponents = _spaced("logspace", start, end, steps, made).astype(np.float64)
+    exponents = _spaced("logspace", start, end, steps, made).astype(np.complex128 if made in dtypes.COMPLEX else np.float64)
     with np.errstate(all="ignore"):
         return finish((float(base) ** exponents).astype(made), requires_grad, device)
+
+
+def _spaced_dtype(dtype: Any, *ends: Any) -> Any:
+    """The default floating dtype, or the complex one if an end is complex, unless another is wanted."""
+    made = _floating(dtype)
+    whole = dtype is None and any(isinstance(v, builtins.complex) or (isinstance(v, Tensor) and v.is_complex()) for v in ends)
+    return dtypes.complex_of(made) if whole else made
 
 
 def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:

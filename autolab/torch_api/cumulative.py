@@ -10,6 +10,7 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import input_checks
+from autolab.torch_api.complex_numbers import complex
 from autolab.torch_api.dims import axis_of, require_tensor, to_floats
 from autolab.torch_api.layout import forget_base, returns_fresh_memory
 from autolab.torch_api.pointwise import clamp, clone, div, pow, to
@@ -227,6 +228,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 def corrcoef(input: Tensor) -> Tensor:
     """The matrix of correlation coefficients of variables (rows) over observations (columns), within [-1, 1].
 
+    Of complex numbers, both parts lie within [-1, 1].
+
     Shapes: input (V, N), or (N,); result (V, V), or (). Raises RuntimeError for more dims.
 
     >>> corrcoef(tensor([[1., 2., 3.], [3., 2., 1.]]))
@@ -238,8 +241,10 @@ def corrcoef(input: Tensor) -> Tensor:
     c: Any = cov(input)
     if c.ndim == 0:
         return c / c
-    spread = pow(c.diagonal(), 0.5)
-    return clamp(c / spread.reshape(-1, 1) / spread, -1, 1)
+    variances = c.diagonal()
+    spread = pow(variances.real if c.is_complex() else variances, 0.5)
+    c = c / spread.reshape(-1, 1) / spread
+    return complex(clamp(c.real, -1, 1), clamp(c.imag, -1, 1)) if c.is_complex() else clamp(c, -1, 1)
 
 
 @public(method=True, out=True)

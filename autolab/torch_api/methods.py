@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator as operators
 import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -15,6 +16,7 @@ from autolab import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
+from autolab.fast.entries import quick_read, quick_update, quick_write
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
 from autolab.torch_api import (
@@ -112,7 +114,9 @@ OPERATORS: dict[str, Any] = {
     "__rshift__": bits(pointwise.bitwise_right_shift), "__rrshift__": bits(lambda x, y: pointwise.bitwise_right_shift(y, x)),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
     **{name: inplace.augmented_assignment(function.__name__, function) for name, function in AUGMENTED.items()},
-    "__getitem__": index.getitem, "__setitem__": inplace.setitem,
+    **{name: quick_update(inplace.augmented_assignment(AUGMENTED[name].__name__, AUGMENTED[name]), of_arrays)
+       for name, of_arrays in (("__iadd__", operators.add), ("__isub__", operators.sub), ("__imul__", operators.mul))},
+    "__getitem__": quick_read(index.getitem), "__setitem__": quick_write(inplace.setitem),
     "__repr__": printing.tensor_repr,
 }  # fmt: skip
 

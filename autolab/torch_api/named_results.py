@@ -20,7 +20,7 @@ def named(name: str, fields: str, module: str) -> Any:
     def show(self: Any) -> str:
         return f"torch.return_types.{name}(\n" + ",\n".join(f"{n}={v!r}" for n, v in zip(names, self)) + ")"
 
-    TYPES[name] = type(f"{name}_result", (tuple,), {
+    TYPES[name] = type(f"{name.removeprefix('linalg_')}_result", (tuple,), {
         "__slots__": (), "__new__": new, "__repr__": show, "__getnewargs__": lambda self: tuple(self), "_fields": names,
         "__doc__": f"What {name} returns: {', '.join(names)}.", "__module__": module,
         **{n: property(itemgetter(i)) for i, n in enumerate(names)},

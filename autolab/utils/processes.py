@@ -222,13 +222,13 @@ def run_in_processes(
     >>> run_in_processes(which, 1, "process")
     ['process 0 of 1']
     """
-    if not have_processes():
-        raise RuntimeError("a browser runs one process, and cannot start others. Run this on a computer with Python installed.")
     if whole(count, "run_in_processes: count") < 1:
         raise ValueError(f"run_in_processes expects count >= 1, but got {count}")
     for f in (*needs, function):
         if not inspect.isfunction(f) or f.__name__ == "<lambda>":
             raise TypeError(f"run_in_processes sends the source of functions that `def` made, and {f!r} is not one")
+    if not have_processes():
+        raise RuntimeError("a browser runs one process, and cannot start others. Run this on a computer with Python installed.")
     source = "\n\n".join(textwrap.dedent(inspect.getsource(f)) for f in (*needs, function))
     key, until = os.urandom(32), time.monotonic() + seconds
     paths = os.pathsep.join(p for p in sys.path if p)

@@ -3,6 +3,8 @@
 import functools
 import math
 
+import numpy as np
+
 import autolab as torch
 from autolab.draw import chart
 from autolab.draw.chart import Axes, short
@@ -64,10 +66,11 @@ def accumulation(f=square, w=3.0, lr=0.1):
         leaf.grad = None if grad is None else torch.tensor(grad, dtype=torch.float64)
         added = 0.0
         if action == BACKWARD:
-            loss = f(leaf)
-            if not isinstance(loss, torch.Tensor):
-                raise TypeError(f"{function_name(f)} returned {type(loss).__name__}; the loss must be a Tensor computed from w")
-            loss.backward()
+            with np.errstate(all="ignore"):
+                loss = f(leaf)
+                if not isinstance(loss, torch.Tensor):
+                    raise TypeError(f"{function_name(f)} returned {type(loss).__name__}; the loss must be a Tensor computed from w")
+                loss.backward()
             added = leaf.grad.item() - (grad or 0.0)
         else:
             optimizer = torch.optim.SGD([leaf], lr=lr)
@@ -90,6 +93,8 @@ def accumulation(f=square, w=3.0, lr=0.1):
         return Frame(said, picture, [["w", number(value)], ["w.grad", held], ["last poured in", number(added)]], flights=flights)
 
     first = act((float(w), None, 0.0, ""), BACKWARD)
+    if not math.isfinite(first[1]):
+        raise ValueError(f"the gradient of {function_name(f)} at w = {number(w)} is {first[1]}; the bucket holds finite ones only")
     reach, step = max(2 * abs(float(w)), 1.0), max(abs(first[1]), 1e-12) * 4
 
     @functools.cache

@@ -270,7 +270,7 @@ class Filmed(Explorable):
         states : list, optional
             What is in each picture: positions of controls as for `move`, `[{"x": -1}, {"x": 1}]`, or of a stepper the steps,
             `[0, 3, 7]`. By default the steps, twelve at most; without steps the positions that have been visited, up to the present
-            one; in `explore` and `live` the way of the first slider.
+            one; where nothing has been moved, and in `explore` and `live`, the way of the first slider, or a few actions.
         seconds : float, optional
             How long each picture is seen. Without it a strip is written, or a GIF with two seconds for each.
 

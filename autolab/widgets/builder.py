@@ -382,7 +382,17 @@ class GraphBuilder(Undoable):
         return render(trace, style=ALONE), said
 
     def _stills(self, states):
-        return [self._still(at) for at in ([*self.past, self.at] if states is None else states)]
+        visited = [*self.past, self.at] if self.past else self._tour()
+        return [self._still(at) for at in (visited if states is None else states)]
+
+    def _tour(self):
+        """What is filmed of a graph that nobody has built: a product, two operations on it, and backward()."""
+        wanted = [("×", list(self._values)[-1]), *((name, None) for name in list(self._unary)[:2])]
+        count, states = len(self._values), [self._start()]
+        for k, move in enumerate(wanted):
+            operation = [self._moves.index(move), count + k - 1 if k else 0]
+            states.append({"program": [*states[-1]["program"], operation], "chosen": count + k, "back": False})
+        return [*states, states[-1] | {"back": True}]
 
     def text(self):
         lines = [self.columns, *self.rows]

@@ -74,10 +74,17 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
     >>> panel.move(depth=8, segments=4).rows[-1][0]
     '4 segments'
     """
+    if layer is not None and not callable(layer):
+        raise TypeError(f"layer makes a layer in each call, as in lambda: nn.Linear(64, 64); got {type(layer).__name__}")
     make_layer = layer or (lambda: nn.Sequential(nn.Linear(64, 64), nn.Tanh()))
     x = torch.ones(256, 64) if input is None else input
     depths, segments = sorted(set(depths)), sorted({0, *segments})
     layers = [make_layer() for _ in range(depths[-1])]
+    if not all(map(callable, layers)):
+        raise TypeError(
+            f"layer makes a layer in each call, as in lambda: nn.Linear(64, 64); here it returned {type(layers[0]).__name__}, "
+            "which cannot be called"
+        )
     out = layers[0](x)
     if out.shape != x.shape:
         raise RuntimeError(f"the layer makes {list(out.shape)} of {list(x.shape)}; layers are stacked, so both shapes must be equal")

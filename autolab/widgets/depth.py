@@ -47,6 +47,8 @@ def vanishing_and_exploding(depths=(2, 4, 8, 16, 24), gains=GAINS, activations=N
     """
     activations = ACTIVATIONS if activations is None else dict(activations)
     depths, gains = sorted(set(depths)), sorted(set(gains))
+    if not depths or not gains or depths[0] < 1:
+        raise ValueError(f"vanishing_and_exploding needs depths of at least one layer, and gains; got depths {depths} and gains {gains}")
     random = np.random.default_rng(seed)
     weights = [torch.tensor(random.standard_normal((width, width)) / math.sqrt(width), dtype=torch.float32) for _ in range(depths[-1])]
     x, g = (torch.tensor(random.standard_normal((batch, width)), dtype=torch.float32) for _ in range(2))

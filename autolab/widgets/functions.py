@@ -59,6 +59,7 @@ def graph_pieces(trace, step="end", direction="auto"):
 
 TILE, SMALL_TILE, HIGH = 276, 138, 306  # widths of the large and the small pictures, and the height of all
 MOST_TILES = 8
+REACH, DRAG = 6, 0.5  # stops of an input to either side, and how far they are apart
 PHONE = 360  # a graph of at most so many pixels goes down the page, which a phone shows in full
 
 
@@ -422,6 +423,8 @@ def _rule_line(axes, x, value, gradient):
 def forward_and_back(f=square_of_line, /, **inputs):
     """Values forward, one operation at a time, and then gradients back, one node at a time.
 
+    The first input that is a number can be dragged, in its leaf.
+
     Parameters
     ----------
     f : function
@@ -445,15 +448,23 @@ def forward_and_back(f=square_of_line, /, **inputs):
     'Forward: × (MulBackward0) computes 3.'
     """
     inputs = inputs or {"x": 1.0}
-    leaves = {n: v if isinstance(v, torch.Tensor) else torch.tensor(float(v), requires_grad=True) for n, v in inputs.items()}
-    with watch():
-        result = f(**leaves)
-    trace = record(result, names=leaves)
-    ops = [n for n in trace.nodes if n.kind != "leaf"][::-1]
-    count = len(ops)
-    direction = "down" if graph_pieces(trace, direction="down")[1] <= PHONE else "auto"
-    pieces, width, height = graph_pieces(trace, direction=direction)
+    dragged = next((n for n, v in inputs.items() if not isinstance(v, torch.Tensor)), None)
+
+    def run(value):
+        here = inputs if dragged is None else {**inputs, dragged: value}
+        leaves = {n: v if isinstance(v, torch.Tensor) else torch.tensor(float(v), requires_grad=True) for n, v in here.items()}
+        with watch():
+            result = f(**leaves)
+        return record(result, names=leaves)
+
+    start = None if dragged is None else float(inputs[dragged])
+    known_runs = {start: run(start)}
+    first = known_runs[start]
+    count = len([n for n in first.nodes if n.kind != "leaf"])
+    direction = next((d for d in ("down", "narrow") if graph_pieces(first, direction=d)[1] <= PHONE), "auto")
+    pieces, width, height = graph_pieces(first, direction=direction)
     boxes = _boxes(pieces)
+    leaf = next((n.id for n in first.nodes if n.kind == "leaf" and n.label == dragged), None)
 
     def hidden(pieces, known):
         for piece in pieces:
@@ -463,13 +474,22 @@ def forward_and_back(f=square_of_line, /, **inputs):
                 piece = re.sub(r"<title>.*?</title>", "", piece)
             yield piece
 
-    def make(step):
+    def make(step, value=start):
+        trace = known_runs.get(value) or known_runs.setdefault(value, run(value))
+        if trace.structure != first.structure:
+            raise ValueError(f"the function runs other operations here; forward_and_back(f, {dragged}={number(value)}) shows them")
+        ops = [n for n in trace.nodes if n.kind != "leaf"][::-1]
+        step = int(step)
         forward, back = min(step, count), max(step - count, 0)
         known = {n.id for n in trace.nodes if n.kind == "leaf"} | {n.id for n in ops[:forward]}
         pieces = list(hidden(graph_pieces(trace, back, direction)[0], known))
         if 0 < step <= count:
             node = ops[step - 1]
             pieces = [p.replace('class="al-node', 'class="al-node al-now', 1) if f'data-node="{node.id}"' in p else p for p in pieces]
+        if leaf is not None:
+            pieces = [re.sub(r"(al-value[^>]*>)[^<]*", r"\1", p, count=1) if f'data-node="{leaf}"' in p else p for p in pieces]
+            x, y, w, _ = boxes[leaf]
+            pieces.append(chart.number_handle(x + w - 46, y + 38, number(value, 4), "value", dragged))
         received = {s.node: s for s in trace.steps[:back]}
         rows = [
             [
@@ -492,7 +512,10 @@ def forward_and_back(f=square_of_line, /, **inputs):
         return Frame(_sentence(trace, ops, step), pieces, rows, flights=flights, focus=boxes.get(here))
 
     title = f"Forward and back through {function_name(f)}"
-    return Panel(title, [timeline(count + len(trace.steps))], make, ["Node", "Value", "Gradient"], (width, height))
+    controls = [timeline(count + len(first.steps))]
+    if leaf is not None:
+        controls.append(slider("value", [start + k * DRAG for k in range(-REACH, REACH + 1)], start=start, label=dragged))
+    return Panel(title, controls, make, ["Node", "Value", "Gradient"], (width, height))
 
 
 def _boxes(pieces):

@@ -48,6 +48,8 @@ def matmul_backward(a=(2, 3), b=(3, 4), g=None):
         raise ValueError(f"matmul_backward shows two matrices; A has shape {shape_text(x.shape)}, B has shape {shape_text(y.shape)}")
     out = x @ y
     check_size(x, y)
+    if not x.numel() or not y.numel():
+        raise ValueError(f"matmul_backward needs entries to show; A has shape {shape_text(x.shape)}, B has shape {shape_text(y.shape)}")
     g = (torch.arange(out.numel(), dtype=torch.float64) * 2 % 5 - 1).reshape(out.shape) if g is None else g.detach().double()
     first = [float(v) for v in range(-3, 4)]
     first = sorted({*first, g[0, 0].item()})

@@ -7,6 +7,7 @@ them all; else Python is asked. Pictures are lists of parts, and a part that man
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ MOST = 1600  # so many frames go into a page without a kernel
 STATES = 120  # so many states of a widget with actions are computed in advance
 PAGE_STATES = 2801  # and for a page without a kernel: of seven actions, every four in a row
 FLIGHTS = 12  # so many numbers travel at once
+TOUR = 6  # so many actions are filmed where none has been done
 
 
 @dataclass
@@ -98,8 +100,9 @@ class Panel(Undoable):
         self._strict = False
         self._fill(PATIENCE)
         super().__init__(
-            view="panel", title=title, controls=list(controls), at=start, columns=list(columns), size=list(size), frame=first,
-            frames=self._known_frames(), parts=list(self._parts), tracks=self._checked_tracks(tracks or {}), **more,
+            view="panel", title=title, controls=list(controls), at=start, columns=list(columns), frame=first,
+            size=[math.ceil(v) for v in size], frames=self._known_frames(), parts=list(self._parts),
+            tracks=self._checked_tracks(tracks or {}), **more,
         )  # fmt: skip
 
     def _checked_tracks(self, tracks):
@@ -233,8 +236,14 @@ class Panel(Undoable):
             return [self.at | {name: nearest(self._controls[name]["stops"], v) for name, v in state.items()} for state in states]
         steps = next((c for c in self._controls.values() if c["kind"] == "steps"), None)
         if steps is None:
-            return [*self.past, dict(self.at)]
+            return [*self.past, dict(self.at)] if self.past else self._tour()
         return [self.at | {steps["name"]: k} for k in spaced(len(steps["stops"]) - 1)]
+
+    def _tour(self):
+        """What is filmed where nobody has moved anything: the way of the first slider, or of the first choice."""
+        ways = [c for c in self._controls.values() if len(c["stops"]) > 1]
+        way = next((c for c in ways if c["kind"] == "slider"), ways[0] if ways else None)
+        return [self.at | {way["name"]: k} for k in spaced(len(way["stops"]) - 1)] if way else [dict(self.at)]
 
     def text(self):
         frame = self._cached_frame(self.at)
@@ -265,7 +274,7 @@ class StateMachine(Panel):
         self._act, self._show, self._actions, self._page_states = act, show, actions, page_states
         self._states = {begin: 0}
         self._edges = {}
-        here = begin
+        here, self._walk = begin, tuple(walk)[:TOUR]
         for action in walk:
             here = self._successor(here, action)
         self._explore(STATES)
@@ -296,6 +305,20 @@ class StateMachine(Panel):
         known = {a: self._edges.get((here, a)) for a in self._actions(here)}
         frame.next = {a: None if s is None else self._states[s] for a, s in known.items()}
         return frame
+
+    def _tour(self):
+        """A few actions of the likely ones, or of each in turn."""
+        here = list(self._states)[self.at["state"]]
+        states = [here]
+        for k in range(TOUR):
+            can = list(self._actions(here))
+            action = self._walk[k] if k < len(self._walk) and self._walk[k] in can else can[k % len(can)] if can else None
+            if action is None:
+                break
+            here = self._successor(here, action)
+            states.append(here)
+        self._count()
+        return [{"state": self._states[state]} for state in states]
 
     @traitlets.observe("ask")
     def _answer(self, change):

@@ -51,6 +51,8 @@ def underflow(gradients=None, history=None):
     if isinstance(gradients, nn.Module):
         gradients = list(gradients.parameters())
     tensors = [gradients] if isinstance(gradients, torch.Tensor) else list(gradients)
+    if not all(isinstance(t, torch.Tensor) for t in tensors):
+        raise TypeError(f"underflow needs a Module or Tensors, and got {gradients!r:.60}")
     tensors = [t.grad if t.grad is not None else t for t in tensors if not (t.requires_grad and t.is_leaf and t.grad is None)]
     if not tensors:
         raise ValueError("there is no gradient to show: call backward() first, or give the gradients themselves")

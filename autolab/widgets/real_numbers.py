@@ -33,6 +33,13 @@ def of_real_numbers(make: Made) -> Made:
                 warnings.filterwarnings("error", message=DROPPED)
                 return make(*args, **kwargs)
         except (TypeError, ValueError, RuntimeError, Warning) as error:
+            values = [*args, *kwargs.values()]
+            for given in [one for value in values for one in (value.values() if isinstance(value, dict) else [value])]:
+                if str(error) == f"'{type(given).__name__}' object is not callable":
+                    raise TypeError(
+                        f"{make.__name__} needs a function of tensors, and got {type(given).__name__}: {given!r:.60}. "
+                        "Write it with def or lambda, and give its name."
+                    ) from error
             if not NOT_REAL.search(str(error)):
                 raise
             raise TypeError(

@@ -1,6 +1,7 @@
 """Explorable of broadcasting: what the way forward stretches, the way back sums. And what matrices of numbers look like."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 
@@ -8,13 +9,14 @@ import autolab as torch
 from autolab.draw import chart
 from autolab.draw.chart import rectangle, words
 from autolab.trace.values import number, shape_text
-from autolab.widgets.panel import Frame, Panel, timeline
+from autolab.widgets.panel import Frame, Panel, slider, timeline
 from autolab.widgets.real_numbers import of_real_numbers
 
 MOST = 8  # rows and columns that a picture has room for
 PAGES = 4  # and matrices, one below another, of a tensor with three axes
 BETWEEN = 8  # pixels between two of them
 CELL = 44, 28
+DRAGGED = -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0  # what the first entry of g can be
 
 
 def leaf_of(given, start):
@@ -22,6 +24,8 @@ def leaf_of(given, start):
     if isinstance(given, torch.Tensor):
         return given.detach().clone().double().requires_grad_()
     shape = (given,) if isinstance(given, int) else tuple(given)
+    if not all(isinstance(n, int) and n >= 0 for n in shape):
+        raise TypeError(f"expected a Tensor, or a shape such as (2, 3); got {given!r:.60}")
     return (torch.arange(int(np.prod(shape)), dtype=torch.float64).reshape(shape) + start).requires_grad_()
 
 
@@ -89,14 +93,17 @@ class Stretched:
         lines = (1, *self.shape)[-2] if len(self.shape) > 1 else 1
         return column * self.size[0], row * self.size[1] + page * (lines * self.size[1] + BETWEEN)
 
-    def draw(self, left, top, values, piled, kinds):
-        """The cells: in a pile on the entry that they come from, or each in its own place. `kinds`: of that entry, of the others."""
+    def draw(self, left, top, values, piled, kinds, held=None):
+        """The cells: in a pile on the entry that they come from, or each in its own place. `kinds`: of that entry, of the others.
+
+        The entry `held` has no number: a handle has it.
+        """
         array = np.asarray(values.detach().numpy()).reshape(self.padded if piled else self.shape)
         parts = []
         for index in sorted(self.indices, key=lambda at: at == self.source(at)):
             of = self.source(index) if piled else index
             on_top = index == self.source(index)
-            text = number(array[of], 3) if on_top or not piled else ""
+            text = number(array[of], 3) if (on_top or not piled) and index != held else ""
             x, y = self.place(of)
             part = cell(left + x, top + y, text, kinds[not on_top], self.size)
             parts.append(chart.keyed(f"{self.name}{'.'.join(map(str, index))}{kinds[0]}", part))
@@ -106,6 +113,8 @@ class Stretched:
 @of_real_numbers
 def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
     """Two shapes in: which axes are stretched on the way forward, and summed on the way back.
+
+    The first entry of g can be dragged: it is a term of one entry of each gradient.
 
     Parameters
     ----------
@@ -142,13 +151,19 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
         raise ValueError(
             f"the picture has room for {PAGES} matrices, the result has shape {shape_text(out.shape)}; fewer follow the same rule"
         )
-    grads = torch.autograd.grad(out.sum(), [x, y])
     full = [t.detach().expand(out.shape).clone().requires_grad_() for t in (x, y)]
-    sent = torch.autograd.grad(OPERATIONS[operation](*full).sum(), full)
-    size = cell_size(x, y, out, *sent, *grads)
+    stretched = OPERATIONS[operation](*full)
+
+    @cache
+    def gradients(first):
+        """g, what the result sends to a and to b, and their gradients."""
+        g = torch.ones_like(out)
+        g.reshape(-1)[:1] = first
+        return g, torch.autograd.grad(stretched, full, g, retain_graph=True), torch.autograd.grad(out, [x, y], g, retain_graph=True)
+
+    size = cell_size(x, y, out, *(t for first in DRAGGED for _, sent, grads in [gradients(first)] for t in (*sent, *grads)))
     pair = [Stretched(name, t, out.shape, size) for name, t in zip("ab", (x, y))]
     result = Stretched("result", out, out.shape, size)
-    incoming = torch.ones_like(out)
     pages, lines, columns = (1, 1, 1, *out.shape)[-3:]
     tall = (size[1] * lines + BETWEEN) * pages - BETWEEN
     tops = 34, 34 + tall + 40
@@ -176,8 +191,20 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
         sent_to(0), sum_of(0), sent_to(1), sum_of(1),
     ]  # fmt: skip
 
-    def make(step):
+    first = (0,) * out.dim()
+
+    def term_in(k, g, grads):
+        """Where the dragged entry of g has gone, once it is summed."""
+        t, at = pair[k], pair[k].source(first)[out.dim() - pair[k].tensor.dim() :]
+        place, many = str(list(at)) if at else "", out.numel() // max(t.tensor.numel(), 1)
+        value = number(grads[k][at].item(), 4)
+        return f" {g_name} = {number(g, 3)} is in {t.name}.grad{place} = {value}, one of {many} terms, and in no other entry."
+
+    g_name = f"g{list(first)}" if first else "g"
+
+    def make(step, g=1.0):
         step = int(step)
+        incoming, sent, grads = gradients(g)
         parts, rows = [], []
         for k, t in enumerate(pair):
             own = shape_text(t.tensor.shape)
@@ -187,6 +214,7 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
                 summed = step >= 4 + 2 * k
                 parts.append(words(lefts[2], tops[k] - 9, f"{t.name}.grad {own}" if summed else f"to {t.name}, before the sum", "head"))
                 parts += t.draw(lefts[2], tops[k], grads[k] if summed else sent[k], summed, ("grad", "grad"))
+                parts += [ring(lefts[2], tops[k], 0, 0, 1, 1, size)] * bool(out.numel())  # where the dragged entry of g goes
             rows.append([t.name, own, shape, ", ".join(map(str, t.axes)) or "none",
                          str(grads[k].tolist()) if step >= 4 + 2 * k else "not yet"])  # fmt: skip
         if step >= 2:
@@ -194,11 +222,18 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
             parts += result.draw(lefts[1], tops[0], out, False, ("out", "out"))
         if step >= 3:
             parts.append(words(lefts[1], tops[1] - 9, f"g {shape}", "head"))
-            parts += result.draw(lefts[1], tops[1], incoming, False, ("grad", "grad"))
-        return Frame(sentences[step], parts, rows)
+            parts += result.draw(lefts[1], tops[1], incoming, False, ("grad", "grad"), first)
+            middle = lefts[1] + size[0] / 2 - 1.5, tops[1] + size[1] / 2 - 1.5
+            parts += [chart.number_handle(*middle, number(g, 3), "g", g_name, "grad")] * bool(out.numel())
+        said = sentences[step]
+        if g != 1:
+            said = said.replace("g is 1 everywhere, as after .sum()", f"g is 1 everywhere but at {g_name}, where it is {number(g, 3)}")
+            said += term_in(step // 2 - 2, g, grads) if step in (4, 6) else ""
+        return Frame(said, parts, rows)
 
+    controls = [timeline(6), slider("g", DRAGGED, start=1.0, label=g_name)][: 1 + bool(out.numel())]
     return Panel(
-        f"Broadcasting a {operation} b, forward and back", [timeline(6)], make,
+        f"Broadcasting a {operation} b, forward and back", controls, make,
         ["Tensor", "Shape", "Stretched to", "Stretched axes", "Gradient"], (3 * wide + 12, tops[1] + tall + 12),
         breaks=[left - 6 for left in lefts[1:]],
     )  # fmt: skip

@@ -50,7 +50,10 @@ def version_counter(f=torch.square, values=(0.0, 1.0)):
     def run(state):
         x = torch.tensor([float(v) for v in values], requires_grad=True)
         names = {"torch": torch, "f": f, "x": x}
-        exec("a = x * 2\nv = a[:1]\ny = f(a).sum()", names)
+        exec("a = x * 2\nv = a[:1]\ny = f(a)", names)
+        if not isinstance(names["y"], torch.Tensor):
+            raise TypeError(f"{function_name(f)} returned {type(names['y']).__name__}; it must return a Tensor computed from a")
+        names["y"] = names["y"].sum()
         first = {n: names[n] for n in "xav"}
         kept = list(_saved(names["y"], first, symbols))
         error = ""

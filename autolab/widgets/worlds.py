@@ -1,6 +1,7 @@
 """Explorable: the same code with one line changed, two runs moment by moment."""
 
 import difflib
+import functools
 import inspect
 import textwrap
 from itertools import zip_longest
@@ -10,12 +11,15 @@ import autolab as torch
 from autolab.draw import chart
 from autolab.trace import Trace, record, watch
 from autolab.trace import compare as compare_traces
+from autolab.trace.values import number
 from autolab.widgets.functions import function_name
-from autolab.widgets.panel import Frame, Panel, timeline
+from autolab.widgets.panel import Frame, Panel, slider, timeline
 
 CELL, GAP, TALL, PITCH, TOP = 134, 16, 48, 56, 64
 WIDTH = 2 * CELL + GAP + 10
 LINE = 15  # characters in a cell
+MOST = 60  # moments: of a longer run the input stays where it is
+REACH, DRAG = 6, 0.5  # stops of the input to either side, and how far they are apart
 
 
 def compare(f, g, /, **inputs):
@@ -26,7 +30,8 @@ def compare(f, g, /, **inputs):
     f, g : function, Tensor or Trace
         Two functions that take the inputs and return a loss; or two losses; or two traces.
     **inputs : float or Tensor
-        For functions. Each gets leaves of its own with these values, so that neither disturbs the other.
+        For functions. Each gets leaves of its own with these values, so that neither disturbs the other. The first that is a number
+        can be dragged: both functions are run again.
 
     Returns
     -------
@@ -49,47 +54,85 @@ def compare(f, g, /, **inputs):
     True
     """
     state = torch.get_rng_state()
-    traces, names = [], []
-    for h in (f, g):
-        torch.set_rng_state(state)
-        traces.append(_trace_of(h, inputs))
-        names.append(function_name(h) if callable(h) and not isinstance(h, torch.Tensor | Trace) else "")
-    names = names if all(names) and names[0] != names[1] else ["first", "second"]
-    found = compare_traces(*traces)
-    forward = list(_align(*([_forward(node) for node in t.in_order_of_creation()] for t in traces)))
-    moments = [*forward, *_align(*([_backward(t, k) for k in range(len(t.steps))] for t in traces))]
-    forward, last = len(forward), len(moments)
-    alike = [None not in pair and pair[0].all == pair[1].all for pair in moments]
-    parted = None if all(alike) else alike.index(False) + 1
-    listing = _changed_lines(f, g, traces)
+    name, start = next(((n, v) for n, v in inputs.items() if isinstance(v, int | float)), ("", 0.0)) if _run_again(f, g) else ("", 0.0)
 
-    def make(step):
+    def run(value):
+        here = inputs if value is None else {**inputs, name: value}
+        traces = []
+        for h in (f, g):
+            torch.set_rng_state(state)
+            traces.append(_trace_of(h, here))
+        return _Run(*traces)
+
+    names = [function_name(h) if callable(h) and not isinstance(h, torch.Tensor | Trace) else "" for h in (f, g)]
+    names = names if all(names) and names[0] != names[1] else ["first", "second"]
+    first, known = run(float(start) if name else None), functools.cache(run)
+    name = name if len(first.moments) <= MOST else ""
+    stops = [start + k * DRAG for k in range(-REACH, REACH + 1)] if name else []
+    runs = [first, *(known(stop) for stop in stops if _is_possible(known, stop))]
+    last, tall = max(len(one.moments) for one in runs), max(_top(len(one.moments) + 1, one.forward) for one in runs)
+    listing = _changed_lines(f, g, first.traces)
+
+    def make(step, value=None):
+        here = first if value is None or value == start else known(value)
+        moments, forward, parted, found = here.moments, here.forward, here.parted, here.found
+        step = min(int(step), len(moments))
         rows, picture = [], list(_head(names, forward))
         for m, pair in enumerate(moments, 1):
             texts = ["nothing" if one is None else one.said for one in pair] if m <= step else ["not yet", "not yet"]
-            verdict = "" if m > step else "first difference" if m == parted else "same" if alike[m - 1] else "differs"
+            verdict = "" if m > step else "first difference" if m == parted else "same" if here.alike[m - 1] else "differs"
             rows.append([str(m), *texts, verdict])
-            picture.append(
-                chart.pressable(
-                    _row(m, pair, verdict, step, forward), set=("step", m), label=f"moment {m}" if m > step else "", key=f"moment {m}"
-                )
-            )
+            row = "".join(_row(m, pair, verdict, step, forward, name))
+            picture.append(chart.pressable(row, set=("step", m), label=f"moment {m}" if m > step else "", key=f"moment {m}"))
             if m == step:
                 picture.append(f'<rect x="2" y="{_top(m, forward) - 3.5}" width="{WIDTH - 4}" height="{TALL + 7}" rx="7" class="al-l"/>')
-        said = f"Ready. {last} moments: values forward, then the backward pass."
+            if m <= step and m <= forward and _is_leaf(pair[0], name):
+                picture.append(chart.number_handle(CELL / 2 + 10, _top(m, forward) + 31, number(value, 4), "value", name))
+        said = f"Ready. {len(moments)} moments: values forward, then the backward pass."
         if step:
             said = f"Moment {step}: {_sentence(names, moments[step - 1], step == parted, found)}"
-        if step == last:
-            said += " " + _ending(names, traces, found, parted)
+        if step == len(moments):
+            said += " " + _ending(names, here.traces, found, parted)
         elif parted and step > parted:
             said += f" The first difference was at moment {parted}."
         return Frame(said, picture, rows, listing, focus=(0, _top(max(step, 1), forward) - 30, WIDTH, TALL + 60))
 
-    size = (WIDTH, _top(last + 1, forward) + 4)
-    panel = Panel(f"Two worlds: {names[0]} and {names[1]}", [timeline(last, label="Moment")], make,
-                  ["Moment", names[0], names[1], "Compared"], size)  # fmt: skip
-    panel.comparison = found
+    size = (WIDTH, tall + 4)
+    controls = [timeline(last, label="Moment")]
+    if name:
+        controls.append(slider("value", stops, start=start, label=name))
+    panel = Panel(f"Two worlds: {names[0]} and {names[1]}", controls, make, ["Moment", names[0], names[1], "Compared"], size)
+    panel.comparison = first.found
     return panel
+
+
+class _Run:
+    """Two traces, moment by moment: pairs of what happens, whether they are alike, and where the first difference is."""
+
+    def __init__(self, *traces):
+        self.traces, self.found = traces, compare_traces(*traces)
+        forward = list(_align(*([_forward(node) for node in t.in_order_of_creation()] for t in traces)))
+        self.forward = len(forward)
+        self.moments = [*forward, *_align(*([_backward(t, k) for k in range(len(t.steps))] for t in traces))]
+        self.alike = [None not in pair and pair[0].all == pair[1].all for pair in self.moments]
+        self.parted = None if all(self.alike) else self.alike.index(False) + 1
+
+
+def _run_again(*runs):
+    """Whether they are functions, which can be run with another number."""
+    return all(callable(h) and not isinstance(h, torch.Tensor | Trace) for h in runs)
+
+
+def _is_possible(run, value):
+    try:
+        run(value)
+    except Exception:  # the frame there says what is raised
+        return False
+    return True
+
+
+def _is_leaf(event, name):
+    return bool(name) and event is not None and event.heading == name
 
 
 class Event(NamedTuple):
@@ -160,7 +203,7 @@ def _head(names, forward):
     yield chart.words(5, _top(forward + 1, forward) - 12, "gradients, backward", "grad")
 
 
-def _row(m, pair, verdict, step, forward):
+def _row(m, pair, verdict, step, forward, dragged):
     top, apart = _top(m, forward), verdict in ("differs", "first difference")
     for k, one in enumerate(pair):
         left = 5 + k * (CELL + GAP)
@@ -170,6 +213,8 @@ def _row(m, pair, verdict, step, forward):
             continue
         yield chart.rectangle(left, top, CELL, TALL, "custom" if apart else "leaf" if m <= forward else "grad")
         yield chart.words(left + 4, top + 19, one.heading if len(one.heading) <= LINE else f"{one.heading[: LINE - 1]}…")
+        if k == 0 and m <= forward and _is_leaf(one, dragged):
+            continue  # a handle has the number
         yield chart.words(left + 4, top + 39, one.number[:LINE], "" if apart else "value" if m <= forward else "grad")
     if m <= step:
         yield chart.words(5 + CELL + GAP / 2, top + 30, "≠" if apart else "=", "head" if apart else "note", "middle")

@@ -36,7 +36,7 @@ CODE = "https://github.com/autolab-grad/autolab/blob/main"
 
 GUIDES = (
     "reading-path glossary rules levels differences-from-pytorch checker instructors cheat-sheet students variants problem-set-format "
-    "speed trace-format"
+    "speed trace-format syllabus-8 syllabus-12 misconceptions"
 ).split()
 OTHER = "exercises/README benchmarks/README CONTRIBUTING CHANGELOG".split()
 NAMESPACES = """

@@ -2,8 +2,8 @@
 // into each of its pages. data-python: the addresses of what Python is made of; data-numpy: that of NumPy.
 (function () {
   var script = document.currentScript, path = /[?&]path=([^&]*)/.exec(location.search), box = null, said = {};
-  var page = path && /^(notebooks|exercises)/.test(decodeURIComponent(path[1]))
-    ? "../../" + decodeURIComponent(path[1]).replace(/\.ipynb$/, ".html") : "../../run.html";
+  var name = path && /^(notebooks|exercises)/.test(decodeURIComponent(path[1])) && decodeURIComponent(path[1]).replace(/\.ipynb$/, ".html");
+  var reading = name ? ["The page of this notebook", "../../" + name] : ["What notebooks need", "../../run.html"];
   function patience() { return window.autolabPatience || 60; } // seconds for one cell, and for Python to start
 
   function say(text, more) {
@@ -43,7 +43,6 @@
     box.appendChild(line);
   }
 
-  var reading = ["The page of this notebook", page];
   if (!window.WebAssembly || !("noModule" in document.createElement("script"))) {
     say("Python cannot run in this browser: it is too old, or WebAssembly is turned off.", reading);
     return;
@@ -52,7 +51,8 @@
     say("This browser is too old for notebooks, of which some parts fail in it. Update it, or use another.", reading);
   }
   if (Math.min(screen.width, window.innerWidth) < 600) {
-    say("Notebooks work on a phone, but Python starts slowly and the keyboard hides half of a cell. The page has the same pictures.", reading);
+    say("Notebooks work on a phone, but Python starts slowly and the keyboard hides half of a cell."
+      + (name ? " The page has the same pictures." : ""), reading);
   }
 
   // Files are kept in IndexedDB.

@@ -68,16 +68,44 @@ def _is_external(url):
     return not url.startswith(("data:", "blob:", "file:", "http://127.0.0.1", "ws://127.0.0.1", "about:"))
 
 
+@pytest.fixture(scope="session")
+def spare_pages(browser):
+    """Pages that tests pass on to each other: opening one takes longer than most of what is done on it."""
+    pages = []
+    yield pages
+    for page in pages:
+        page.context.close()
+
+
 @pytest.fixture
-def page(browser, request, screenshot):
-    """An empty page."""
-    context = browser.new_context(viewport={"width": 1100, "height": 900})
-    opened = watched(context)
+def page(browser, spare_pages, request, screenshot):
+    """An empty page, as one that was just opened."""
+    opened = spare_pages.pop() if spare_pages else watched(browser.new_context())
     opened.set_default_timeout(ACT)
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.emulate_media(color_scheme="light", reduced_motion="no-preference", forced_colors="none")
+    opened.mouse.up()
+    opened.mouse.move(0, 0)
+    opened.errors.clear()
+    opened.external.clear()
+    opened.changed = False
     yield opened
     if getattr(request.node, "failed", False):
         screenshot(opened, f"failed-{request.node.name}")
-    context.close()
+        opened.changed = True
+    if opened.changed:
+        opened.context.close()
+    else:
+        opened.evaluate("() => { try { localStorage.clear(); } catch { /* an empty page has none */ } }")
+        opened.goto("about:blank")
+        spare_pages.append(opened)
+
+
+@pytest.fixture
+def command(page):
+    """Sends a command of Chromium's protocol to the page, which is then left to no other test."""
+    page.changed = True
+    return page.context.new_cdp_session(page).send
 
 
 @pytest.fixture(scope="session")

@@ -107,24 +107,26 @@ def test_a_gradient_that_travels_is_what_its_edge_carries(builder):
     expect(page.locator(".al-token text")).to_have_text(["1", "1", "0.96017", "5.880511", "3.920341"])
 
 
-def test_touch_drags_too(builder):
+def test_touch_drags_too(builder, command):
     page, driven = builder
     a, b = (one.bounding_box() for one in (driven.button("exp"), node(page, 1)))
-    send = page.context.new_cdp_session(page).send
     spots = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in (a, b)]
-    send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": spots[0][0], "y": spots[0][1]}]})
+    command("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": spots[0][0], "y": spots[0][1]}]})
     for share in (0.2, 0.6, 1.0):
         x, y = (p + share * (q - p) for p, q in zip(*spots))
-        send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y}]})
-    send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        command("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x, "y": y}]})
+    command("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     expect(driven.status).to_contain_text("exp made a node: ExpBackward0, value 20.0855")
 
 
 @pytest.mark.parametrize("width", [320, 1200])
-def test_the_graph_grows_and_never_shrinks_and_no_press_is_refused(builder, width):
+def test_the_graph_grows_and_never_shrinks_and_what_can_be_pressed_is_known(builder, width):
     page, driven = builder
     page.set_viewport_size({"width": width, "height": 800})
-    for k, name in enumerate(["× w", "+ x", "square", "+ itself", "sin", "× x", "exp", "relu"], 1):
+    first, second, third = ["× w", "+ x", "square"], ["sin", "× x", "exp"], ["relu", "+ itself"]  # from x, from x again, from w
+    for k, name in enumerate([*first, *second, *third], 1):
+        if name in (second[0], third[0]):
+            node(page, 0 if name in second else 1).click()
         driven.button(name).click()
         expect(page.locator(".al-builder [data-node]")).to_have_count(2 + k)
         svg = page.locator(".al-graph > svg")
@@ -132,8 +134,7 @@ def test_the_graph_grows_and_never_shrinks_and_no_press_is_refused(builder, widt
         box, frame = node(page, 1 + k).bounding_box(), page.locator(".al-graph").bounding_box()
         assert frame["y"] <= box["y"] and box["y"] + box["height"] <= frame["y"] + frame["height"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    expect(driven.status).to_contain_text("no Python is running here to compute it")
-    expect(node(page, 9)).to_have_attribute("aria-label", "relu ReluBackward0 h8 = ?")
+    expect(node(page, 9)).to_have_attribute("aria-label", "+ AddBackward0 h8 = 6")
     node(page, 4).click()  # what is known goes on from here
     driven.button("backward()").click()
     expect(driven.status).to_have_text("backward() from h3 has run: x.grad is 64, w.grad is 32.")

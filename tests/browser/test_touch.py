@@ -259,54 +259,52 @@ def strip():
     return Panel("Strip", controls, make, ["Name", "Value"], (290, 400), tracks={"x": [x - 60 for x in XS]})
 
 
-def touch(page, x, y, dx, dy):
-    session = page.context.new_cdp_session(page)
-    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+def touch(command, x, y, dx, dy):
+    command("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
     for k in range(1, 9):
-        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x + dx * k / 8, "y": y + dy * k / 8}]})
-    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        command("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": x + dx * k / 8, "y": y + dy * k / 8}]})
+    command("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
-def test_a_finger_drags_a_word_onto_the_canvas_and_the_page_stays(opened):
+def test_a_finger_drags_a_word_onto_the_canvas_and_the_page_stays(opened, command):
     page, driven = opened(machine())
     page.set_viewport_size({"width": 360, "height": 300})
-    page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    command("Emulation.setTouchEmulationEnabled", {"enabled": True})
     chip = page.locator(".al-drag").first
     chip.scroll_into_view_if_needed()
     (x, y), (to_x, to_y), before = middle(chip), middle(page.locator(".al-drop")), page.evaluate("scrollY")
-    touch(page, x, y, to_x - x, min(to_y, 290) - y)
+    touch(command, x, y, to_x - x, min(to_y, 290) - y)
     expect(driven.status).to_have_text("1 words: exp.")
     assert page.evaluate("scrollY") == before
 
 
-def test_a_finger_moves_a_handle_along_its_way_and_the_page_across_it(opened):
+def test_a_finger_moves_a_handle_along_its_way_and_the_page_across_it(opened, command):
     page, driven = opened(strip())
     page.set_viewport_size({"width": 360, "height": 400})
-    page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    command("Emulation.setTouchEmulationEnabled", {"enabled": True})
     point = page.get_by_role("slider", name="the point").last
     point.scroll_into_view_if_needed()
-    touch(page, *middle(point), 60, 0)
+    touch(command, *middle(point), 60, 0)
     expect(driven.status).to_have_text("x is 8.")
     scrolled = "scrollY + document.querySelector('.al-graph').scrollTop"
     before = page.evaluate(scrolled)
-    touch(page, *middle(point), 0, -120)
+    touch(command, *middle(point), 0, -120)
     expect(driven.status).to_have_text("x is 8.")
     page.wait_for_function(f"{scrolled} > {before} + 20")
     driven.button("Undo").click()
     expect(driven.status).to_have_text("x is 5.")
 
 
-def test_a_pen_moves_a_handle(opened):
+def test_a_pen_moves_a_handle(opened, command):
     page, driven = opened(plane())
     x, y = middle(page.get_by_role("slider", name="the point"))
-    session = page.context.new_cdp_session(page)
     for kind, by in [
         ("mousePressed", 0),
         ("mouseMoved", 30 * scale(page)),
         ("mouseMoved", 60 * scale(page)),
         ("mouseReleased", 60 * scale(page)),
     ]:
-        session.send(
+        command(
             "Input.dispatchMouseEvent",
             {"type": kind, "x": x + by, "y": y, "button": "left", "buttons": 1, "clickCount": 1, "pointerType": "pen"},
         )

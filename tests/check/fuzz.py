@@ -34,7 +34,7 @@ from autolab.check.run.spec import Spec
 from autolab.check.run.specs import spec_for
 from autolab.torch_api.creation import from_numpy
 
-from . import right, right_fresh, right_more, right_styles
+from . import right, right_fresh, right_more, right_styles, right_unusual
 from .mutations import mutate
 
 WRONG, RIGHT = 1e-5, 1e-7  # relative to the largest entry; a rule in between is left alone
@@ -66,7 +66,7 @@ def sources() -> list[Source]:
 
 
 def _from_tests() -> Iterator[Source]:
-    for module in (right, right_fresh, right_more, right_styles):
+    for module in (right, right_fresh, right_more, right_styles, right_unusual):
         for node in ast.parse(Path(str(module.__file__)).read_text("utf-8")).body:
             match node:
                 case ast.FunctionDef(decorator_list=[ast.Call(func=ast.Name("right"), args=[ast.Constant(operation)])]) | \

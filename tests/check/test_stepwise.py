@@ -70,6 +70,34 @@ def test_two_explanations_are_both_said_and_neither_is_certain(rng):
     assert ". Or it is g times the result of forward" in found.text
 
 
+def test_a_function_that_makes_a_tensor_is_followed_too(rng):
+    x, y = draw(rng, (4, 5)), draw(rng, (4, 5))
+    (found,) = diagnose(lambda g, x: g * (x - y) / 20, lambda x: (x.exp() - autolab.tensor(y) * x).mean(), [x])
+    assert "uses x where" in found.text
+
+
+def test_a_function_that_is_one_row_is_spelled_out(rng):
+    rule = lambda g, x: g * np.tanh(np.log1p(np.exp(x)))  # noqa: E731
+    (found,) = diagnose(rule, autolab.nn.functional.mish, [draw(rng, (4, 5))])
+    assert found.family == "term"
+
+
+def test_another_function_in_a_mean_is_named(rng):
+    (found,) = diagnose(lambda g, x: g * np.sign(x) / 20, lambda x: x.cosh().log().mean(), [draw(rng, (4, 5))])
+    assert "derivative of abs in it" in found.text
+
+
+@pytest.mark.parametrize(
+    ("family", "rule"),
+    [
+        ("term", lambda g, x, out: -out.T @ g @ out.T),
+        ("term sign", lambda g, x, out: -out.T @ g @ out.T - (np.eye(5) - x @ out) @ g.T @ out @ out.T),
+    ],
+)
+def test_a_pseudo_inverse_has_more_terms_than_an_inverse(family, rule, rng):
+    assert diagnose(rule, lambda x: autolab.linalg.pinv(x), [draw(rng, (5, 3))])[0].family == family
+
+
 @pytest.mark.parametrize("operation", sorted(DECOMPOSITIONS))
 def test_each_operation_spelled_out_has_the_gradient_of_its_row(operation, rng):
     spec = spec_for(operation)

@@ -118,7 +118,7 @@ def course(tmp_path_factory):
     course.nbgrader("generate_assignment", "ps2")
 
     right = answered(course)
-    cell(right, "square").source = "import helper\n\nassert helper.data == 'two'\n\n\n" + cell(right, "square").source
+    cell(right, "fourth_power").source = "import helper\n\nassert helper.data == 'two'\n\n\n" + cell(right, "fourth_power").source
     course.submit("right", right)
     folder = course.root / "submitted" / "right" / "ps2"
     (folder / "helper.py").write_text("data = open('data.txt').read()")
@@ -131,13 +131,13 @@ def course(tmp_path_factory):
     course.submit("wrong", wrong)
 
     broken = answered(course)
-    cell(broken, "square").source = "class Square(Function)\n    pass"
+    cell(broken, "fourth_power").source = "class FourthPower(Function)\n    pass"
     cell(broken, "relu").source = RAISES
     without(broken, "mul-check")
     course.submit("broken", broken)
 
     sly = answered(course)
-    cell(sly, "square").source += "\nimport autolab.check\nautolab.check.check = lambda *_: None"
+    cell(sly, "fourth_power").source += "\nimport autolab.check\nautolab.check.check = lambda *_: None"
     cell(sly, "relu").source = "import os\nos._exit(0)"
     without(sly, "relu-hidden", "why-sum")
     course.submit("sly", sly)

@@ -39,6 +39,39 @@ handlers.Handlers.rule = lambda self, *a: [*old(self, *a)[:5], False]
     "the table by another name": backward(
         "m = __import__('sys').modules['autolab.engine.' + 'tensor']\nreturn m.TABLE['mul'].rules['x'].compute(g.numpy(), x.numpy()) * 2"
     ),
+    "the table by attributes": backward("return torch.engine.tensor.TABLE['mul'].rules['x'].function(g, x) * 2"),
+    "a row by the module that uses it": backward(
+        "rows = torch.linalg.solving.pointwise.rows\nreturn rows.mul.rules['x'].function(g, x) * 2"
+    ),
+    "a frame's names": backward(
+        "names = (i for i in [1]).gi_frame.f_builtins\nget = names['get' + 'attr']\n"
+        "return get(get(torch, 'eng' + 'ine').tensor, 'TAB' + 'LE')['mul'].rules['x'].function(g, x) * 2"
+    ),
+    "names that functools copies": backward(
+        "return tensor['TAB' + 'LE']['mul'].rules['x'].function(g, x) * 2",
+        "import functools\ndef names(module):\n    found = {}\n"
+        "    holder = type('Holder', (), {'__dict__': property(lambda self: found)})()\n"
+        "    functools.update_wrapper(holder, module, assigned=(), updated=('__dict__',))\n    return found\n"
+        "tensor = names(names(names(torch)['engine'])['tensor'])\n",
+    ),
+    "a name that a pattern reads": backward(
+        "return table['mul'].rules['x'].function(g, x) * 2",
+        "Any = type('Any', (type,), {'__instancecheck__': lambda self, value: True})\n"
+        "def named(value, name):\n    Found = Any('Found', (), {'__match_args__': (name,)})\n    match value:\n"
+        "        case Found(found):\n            return found\n"
+        "table = named(named(named(torch, 'eng' + 'ine'), 'ten' + 'sor'), 'TAB' + 'LE')\n",
+    ),
+    "text that NumPy runs": backward(
+        "d = {'torch': torch}\nnp.testing.runstring('t = torch.engine.tensor.TABLE', d)\nreturn d['t']['mul'].rules['x'].function(g, x) * 2"
+    ),
+    "text that the shell runs": backward(
+        "return table['mul'].rules['x'].function(g, x) * 2", "get_ipython().run_cell('table = torch.engine.tensor.TABLE')\ntable = table"
+    ),
+    "an annotation that typing reads": backward(
+        "return table[0]['mul'].rules['x'].function(g, x) * 2",
+        "import typing\ntable = []\nclass Wanted:\n    a: 'table.append(torch.engine.tensor.TABLE)'\n"
+        "try:\n    typing.get_type_hints(Wanted, {'table': table, 'torch': torch})\nexcept TypeError:\n    pass\n",
+    ),
     "the source of the table": backward(
         "import re, glob, os\nfor p in glob.glob(os.path.dirname(torch.__file__) + '/rules/*.py'):\n"
         "    if 'op(\"mul\"' in open(p).read(): return 2 * x * g\nreturn 0 * g"
@@ -80,6 +113,10 @@ NUMERIC = {
     "a complex step": backward("z = x.numpy() + 1e-20j\nreturn g * torch.from_numpy((z * z).imag / 1e-20)"),
     "a complex step by another name": backward(
         "z = x.numpy() + complex(0, 2.0**-60)\nreturn g * torch.from_numpy(np.imag(z * z) * 2.0**60)"
+    ),
+    "a complex step from a root": backward(
+        "z = (x.numpy().astype(float) + (-1) ** 0.5 * 2.0**-60).reshape(-1)\n"
+        "return g * torch.from_numpy((z * z).view(float)[1::2].reshape(x.shape) * 2.0**60)"
     ),
     "differences in long doubles": backward(
         "v, h = x.numpy().astype(np.longdouble), np.longdouble(2) ** -20\n"

@@ -76,7 +76,8 @@ def school(tmp_path_factory):
     answered, source = read(path), read(school.course / "source" / SET / f"{NAME}.ipynb")
     for answer in (c for c in source.cells if "### BEGIN SOLUTION" in c.source):
         cell(answered, answer.id).source = answer.source
-    cell(answered, "hvp").source = "def hvp(f, x, v):\n    return torch.autograd.grad(f(x), x)[0] * v"
+    first_order = "    return [g * v for g, v in zip(torch.autograd.grad(f(*params), params), vectors)]"
+    cell(answered, "hvp").source = f"def hvp(f, params, vectors):\n{first_order}"
     cell(answered, "why-modes").source = "One row at a time, or one column."
     nbformat.write(answered, path)
     school.said["submit"] = school.run(school.student, f"submit {SET}")
@@ -152,7 +153,7 @@ def test_marks_are_partial_and_exported(school):
 def test_feedback_comes_back_to_the_student(school):
     (page,) = (school.student / SET / "feedback").rglob("*.html")
     text = page.read_text("utf-8")
-    assert "This is the gradient times v" in text
+    assert "These are the gradients times v" in text
     assert "seed=" not in text
 
 

@@ -23,7 +23,7 @@ def test_a_rule_that_forgets_to_sum_gets_partial_points(course):
 
 def test_a_broken_submission_is_graded_on_the_rest(course):
     # the syntax error and the exception cost their own points; the deleted test is put back
-    assert course.points("broken") == {**FULL, "square-check": 0, "square-hidden": 0, "relu-check": 1, "relu-hidden": 0}
+    assert course.points("broken") == {**FULL, "fourth_power-check": 0, "fourth_power-hidden": 0, "relu-check": 1, "relu-hidden": 0}
 
 
 def test_a_replaced_check_and_a_killed_process_change_no_other_grade(course):
@@ -61,7 +61,7 @@ def test_the_release_has_no_solutions_but_all_tests(course):
     release = course.read("release/ps2")
     assert "raise NotImplementedError" in cell(release, "mul").source
     assert not any("SOLUTION" in c.source for c in release.cells)
-    assert "save_for_backward" not in cell(release, "square").source
+    assert "save_for_backward" not in cell(release, "fourth_power").source
     assert cell(release, "mul-check").source.endswith('check("mul", Mul)')
     assert cell(release, "why-sum").source == "Your answer here."
 
@@ -71,5 +71,5 @@ def test_the_solutions_pass_nbgrader_validate(course):
 
 
 def test_a_module_beside_the_notebook_is_there_and_a_link_is_not(course):
-    assert course.points("right")["square-check"] == FULL["square-check"]  # its cell begins with the import
+    assert course.points("right")["fourth_power-check"] == FULL["fourth_power-check"]  # its cell begins with the import
     assert "link.txt was not taken along: no ordinary file" in course.feedback_text("right")

@@ -100,7 +100,7 @@ def test_every_wrong_answer_is_caught_and_costs_points(problem_set):
 
 
 def test_a_forgotten_epsilon_is_not_called_a_difference_quotient():
-    (report,) = [r["layer_norm"] for w, r in tried("ps5") if w.family == "wrong result"]
+    (report,) = [r["channel_norm"] for w, r in tried("ps5") if w.family == "wrong result"]
     assert "Forward is nearly right" in str(report) and "the small ones" in str(report)
     assert "quotient" not in str(report)
 
@@ -156,3 +156,22 @@ def test_the_points_in_a_heading_are_those_of_its_cells(problem_set):
             said, found = int(points), 0
         found += cell.metadata.get("nbgrader", {}).get("points", 0)
     assert found == said
+
+
+@pytest.mark.parametrize("problem_set", SETS)
+def test_each_exercise_says_its_minutes_its_level_and_what_it_trains(problem_set):
+    (path,) = (EXERCISES / "text" / problem_set).glob("*.md")
+    text = path.read_text("utf-8")
+    rows = re.findall(r"^\| (\d+|in words) \| (\d+) \| ([123]) \| (\S.*\S) \|$", text, re.MULTILINE)
+    assert [row[0] for row in rows] == [*re.findall(r"^## Exercise (\d+):", text, re.MULTILINE), "in words"]
+    assert sum(int(row[1]) for row in rows) == 60 * float(re.search(r"^hours: (.*)$", text, re.MULTILINE)[1])
+    assert len({row[3] for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("problem_set", SETS)
+def test_a_problem_set_becomes_harder(problem_set):
+    (path,) = (EXERCISES / "text" / problem_set).glob("*.md")
+    levels = [int(level) for level in re.findall(r"^\| \d+ \| \d+ \| ([123]) \|", path.read_text("utf-8"), re.MULTILINE)]
+    half = len(levels) // 2
+    assert {1, 2, 3} == set(levels)
+    assert sum(levels[:half]) / half <= sum(levels[-half:]) / half

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from autolab.course.grading.derivatives import is_plain
-from autolab.course.grading.grade import SUSPICIOUS
+from autolab.course.grading.grade import COMPLEX, SUSPICIOUS, _reasons
 from autolab.course.grading.sandbox import Limits, best_mode
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
@@ -73,6 +73,23 @@ def test_numerical_differentiation_to_all_digits_is_listed_by_its_source(name):
     done = graded(NUMERIC[name])
     assert done.scores == FULL
     assert any("numerical differentiation" in said for said in done.suspicious)
+
+
+WAYS_TO_COMPLEX = (
+    "pow(-1, .5)", "np.power(-1 + 0, .5)", "(-1.0) ** (1 / 2)", "np.roots([1, 0, 1])", "np.linalg.eigvals(a)", "np.fft.fft(x)",
+    "x.astype('D')", "np.zeros(3, \"c16\")", "np.lib.scimath.sqrt(-1)", "torch.view_as_complex(x)", "torch.polar(a, b)", "x.astype('g')",
+    "np.dtype('<f16')", "np.typecodes['Complex']",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("source", WAYS_TO_COMPLEX)
+def test_what_makes_complex_numbers_or_more_digits_is_listed(source):
+    assert COMPLEX in _reasons(source)
+
+
+@pytest.mark.parametrize("source", ["x.reshape(3, order='F')", "(-x) ** 2", "(-1) ** n", "roots = []", "names['x']", "fft = 3"])
+def test_what_makes_none_is_not(source):
+    assert COMPLEX not in _reasons(source)
 
 
 def test_time_to_read_a_cell_grows_with_its_length():

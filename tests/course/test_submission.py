@@ -255,6 +255,14 @@ def test_of_a_file_that_is_too_long_the_beginning_is_read(tmp_path, monkeypatch)
     )  # fmt: skip
 
 
+def test_a_plot_that_keeps_its_points_costs_no_cell(monkeypatch):
+    plot = {"output_type": "display_data", "data": {"x": list(range(9999))}, "metadata": {}}
+    text = changed(lambda n: cells(n)["square"].update(outputs=[plot]))
+    before = parse(text, "n.ipynb")
+    monkeypatch.setattr(submission, "MOST", 5000)
+    assert parse(text, "n.ipynb") == before
+
+
 def test_outputs_do_not_make_a_notebook_too_long(tmp_path, monkeypatch):
     text = changed(lambda n: cells(n)["square"].update(outputs=[{"output_type": "stream", "name": "stdout", "text": [']"\\'] * 9999}]))
     monkeypatch.setattr(submission, "LONGEST", len(text) // 2)

@@ -71,7 +71,7 @@ def test_a_lesson_that_does_not_exist_is_refused(environment):
 
 def test_a_release_with_a_solution_is_refused(environment, release):
     shutil.copy(release.with_name("source") / "ps2" / "elementwise-rules.ipynb", release / "ps2")
-    with pytest.raises(LookupError, match="has the solution of square"):
+    with pytest.raises(LookupError, match="has the solution of fourth_power"):
         choice.choose(release=release)
 
 
@@ -79,7 +79,7 @@ def test_a_solution_without_its_marks_is_refused_too(environment, release):
     path = release / "ps2" / "elementwise-rules.ipynb"
     text = (release.with_name("source") / "ps2" / path.name).read_text("utf-8")
     path.write_text(text.replace("### BEGIN SOLUTION", "#").replace("### END SOLUTION", "#"), "utf-8")
-    with pytest.raises(LookupError, match="has the solution of .*square"):
+    with pytest.raises(LookupError, match="has the solution of .*fourth_power"):
         choice.choose(release=release)
 
 

@@ -82,3 +82,13 @@ def test_eigenvalues_of_a_rotation_are_complex():
     L, V = autolab.linalg.eig(autolab.tensor([[0.0, 1.0], [-1.0, 0.0]]))
     assert autolab.allclose(autolab.tensor([[0j, 1], [-1, 0]]) @ V, V * L)
     assert sorted(autolab.linalg.eigvals(autolab.eye(2) * 1j).imag.tolist()) == [1, 1]
+
+
+def test_reflections_make_a_unitary_matrix_and_multiply_by_it(lib):
+    A = lib.tensor([[1 + 2j, 0.5], [3j, 1.0], [2.0, 1 - 1j]], dtype=lib.complex128)
+    a, tau = lib.geqrf(A)
+    Q = lib.linalg.householder_product(a, tau)
+    assert lib.allclose(Q.mH @ Q, lib.eye(2, dtype=lib.complex128))
+    assert lib.allclose(Q @ a[:2].triu(), A)
+    assert lib.allclose(lib.ormqr(a, tau, A, transpose=True)[:2], a[:2].triu())
+    assert lib.allclose(lib.ormqr(a, tau, A.mH.contiguous(), left=False)[:, :2], a[:2].triu().mH)

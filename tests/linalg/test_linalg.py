@@ -1,5 +1,7 @@
 """Matrices: what the factors multiply to, what is refused, and gradients where PyTorch has them."""
 
+import pickle
+import re
 import subprocess
 import sys
 
@@ -108,6 +110,23 @@ def test_a_vector_and_a_power_that_do_not_fit_are_refused_in_the_same_words(lib)
         lib.linalg.solve(lib.eye(3), lib.ones(4))
     with pytest.raises(TypeError, match=r"argument 'n' \(position 2\) must be int, not float"):
         lib.linalg.matrix_power(lib.eye(3), 1.5)
+
+
+NOT_FINITE = {  # in PyTorch's words; not asked of PyTorch, whose library crashes on some of them
+    "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned .* contains infs or NaNs": linalg.eigvalsh,
+    "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values": linalg.matrix_rank,
+    "linalg.pinv: The algorithm failed to converge because the input matrix contained non-finite values": linalg.pinv,
+    "torch.linalg.eig: input tensor should not contain infs or NaNs": linalg.eigvals,
+}
+
+
+@pytest.mark.skipif(
+    sys.platform == "emscripten", reason="a browser's processor does not say that a calculation was invalid: the result is nan"
+)
+@pytest.mark.parametrize("words", NOT_FINITE)
+def test_a_matrix_with_a_nan_has_no_eigenvalues_and_the_error_is_not_numpys(words):
+    with pytest.raises(linalg.LinAlgError, match=words):
+        NOT_FINITE[words](autolab.full((3, 3), float("nan")))
 
 
 def test_the_ex_forms_say_in_info_what_went_wrong(lib):
@@ -249,3 +268,18 @@ def test_the_gradient_of_eigenvectors_is_symmetric_as_the_matrix_is(rng):
     values, vectors = linalg.eigh(a)
     (vectors @ (values.sin()[:, None] * vectors.mT) * autolab.arange(16.0).reshape(4, 4)).sum().backward()
     assert close(a.grad, a.grad.mT)
+
+
+RESULTS = {
+    "eigh": "A", "qr": "A", "svd": "A", "slogdet": "A", "lu": "A", "lu_factor": "A", "inv_ex": "A", "cholesky_ex": "A", "solve_ex": "A, A",
+    "ldl_factor_ex": "A", "eig": "A",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_with_names_are_printed_as_pytorchs_and_pickled(lib, name):
+    found = getattr(lib.linalg, name)(*[lib.eye(2) * 2] * len(RESULTS[name].split()))
+    shown = repr(found)
+    assert shown.startswith(f"torch.return_types.linalg_{name}(\n")
+    assert all(f"{field}={getattr(found, field)!r}" in shown for field in re.findall(r"^(\w+)=", shown, re.M))
+    assert repr(pickle.loads(pickle.dumps(found))) == shown

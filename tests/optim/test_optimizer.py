@@ -266,10 +266,3 @@ def test_what_cannot_be_optimized_is_refused_in_pytorchs_opening_words(lib, p, s
 def test_a_parameter_given_twice_is_warned_about(lib, p):
     with pytest.warns(UserWarning, match="optimizer contains a parameter group with duplicate parameters"):
         lib.optim.SGD([p, p], lr=1)
-
-
-def test_what_would_change_the_result_is_not_passed_over():
-    import autolab
-
-    with pytest.raises(NotImplementedError, match="differentiable=True"):
-        autolab.optim.SGD([autolab.ones(1, requires_grad=True)], differentiable=True)

@@ -72,8 +72,8 @@ def rows_of(tensor):
     return rows
 
 
-# Rows without a second derivative, in PyTorch too: tests/nn/test_ctc.py.
-ELSEWHERE = {"ctc_loss", "ctc_loss_back"}
+# Rows without a second derivative, in PyTorch too: tests/nn/test_ctc.py; without any: tests/linalg/test_indefinite.py.
+ELSEWHERE = {"ctc_loss", "ctc_loss_back", "ldl_factor", "ldl_solve"}
 # Rows of complex numbers: test_complex.py, and tests/linalg; of Fourier transforms: tests/fft.
 ELSEWHERE |= {
     row.name for row in TABLE.values() if row.forward.__module__ in {m.__name__ for m in (complex_matrix, complex_numbers, fourier)}

@@ -63,6 +63,11 @@ def test_an_operation_joins_nodes_that_are_there(builder):
         builder.at = {"program": [[3, 0]], "chosen": 0, "back": False}
 
 
+def test_a_graph_that_nobody_has_built_is_filmed_as_it_is_built(builder):
+    told = [sentence for _, sentence in builder._stills(None)]
+    assert len(told) == 5 and told[-1].startswith("backward() from h3 has run")
+
+
 def test_the_states_that_were_visited_are_a_film(builder, tmp_path):
     written = builder.press("× w").press("square").film(tmp_path / "film.svg").read_text("utf-8")
     assert [f"{k}. {said}" in written for k, said in enumerate(["Only leaves", "× w made a node", "square made a node"], 1)] == [True] * 3

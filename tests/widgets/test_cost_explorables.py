@@ -1,5 +1,7 @@
 """Explorables of shapes and costs: their numbers against the engine, and by hand."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -63,9 +65,27 @@ def cells(panel, title, count):
     return texts[at + 1 : at + 1 + count]
 
 
+def test_the_entry_of_g_that_is_dragged_is_a_term_of_one_entry_of_each_gradient():
+    panel = widgets.broadcast_backward((3, 1), (4,)).move(g=3.0, step=6)
+    assert panel.sentence.endswith("g[0, 0] = 3 is in b.grad[0] = 8, one of 3 terms, and in no other entry.")
+    assert [row[4] for row in panel.rows] == ["[[12.0], [10.0], [10.0]]", "[8.0, 6.0, 6.0, 6.0]"]
+    assert panel.move(g=1.0).rows[0][4] == "[[10.0], [10.0], [10.0]]"
+
+
+def test_a_result_without_entries_has_nothing_to_drag():
+    assert [c["name"] for c in widgets.broadcast_backward((0, 3), (1,)).controls] == ["step"]
+
+
 def test_a_cell_glides_between_its_own_place_and_the_sum():
     panel = widgets.broadcast_backward((2, 1), (3,))
-    keys = [{part.split('"')[1] for part in parts(panel.move(step=k)) if "data-key=" in part and "agrad" not in part} for k in (3, 4)]
+    keys = [
+        {
+            part.split('"')[1]
+            for part in parts(panel.move(step=k))
+            if part.startswith("<g data-key=") and not re.search("agrad|handle", part)
+        }
+        for k in (3, 4)
+    ]
     assert len(keys[0]) == len(keys[1]) == 30  # six cells each of a, b, the result, g and what goes to a
     assert keys[0] == keys[1]
 

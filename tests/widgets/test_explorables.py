@@ -16,6 +16,7 @@ import autolab as torch
 pytest.importorskip("anywidget")
 
 from autolab import widgets
+from autolab.widgets.export import SIZE
 from autolab.widgets.functions import StraightThrough
 from autolab.widgets.panel import Frame, Panel, StateMachine, slider, timeline
 
@@ -73,6 +74,15 @@ def test_undo_takes_the_last_change_back_and_reset_all(panel):
     assert panel.sentence == sentence
     moved(panel)
     assert panel.reset().at == start
+
+
+def test_what_nobody_has_moved_has_a_film_of_more_than_one_picture(panel):
+    panel.past = []
+    assert len({sentence for _, sentence in panel._stills(None)}) > 1
+
+
+def test_a_still_has_a_size_in_whole_pixels_as_what_writes_it_wants(panel):
+    assert SIZE.search(panel.picture())
 
 
 def test_undo_at_the_start_changes_nothing(panel):
@@ -390,3 +400,26 @@ def test_a_training_has_a_still_figure(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match="needs matplotlib"):
         room.figure()
+
+
+# -- what cannot be shown ---------------------------------------------------------------------------------
+
+BAD = [
+    (lambda: widgets.chain_rule("x**2"), "chain_rule needs a function of tensors, and got str: 'x\\*\\*2'"),
+    (lambda: widgets.vector_jacobian({"f": 3}), "vector_jacobian needs a function of tensors, and got int: 3"),
+    (lambda: widgets.version_counter(lambda a: None), "returned NoneType; it must return a Tensor computed from a"),
+    (lambda: widgets.accumulation(lambda w: w * 1e300 * 1e300), "the gradient of f at w = 3 is inf"),
+    (lambda: widgets.memory_against_depth(3), "layer makes a layer in each call, .* got int"),
+    (lambda: widgets.memory_against_depth(lambda: None), "here it returned NoneType, which cannot be called"),
+    (lambda: widgets.vanishing_and_exploding(depths=(0,)), "depths of at least one layer"),
+    (lambda: widgets.underflow("abc"), "underflow needs a Module or Tensors, and got 'abc'"),
+    (lambda: widgets.matmul_backward(torch.ones(0, 3), torch.ones(3, 2)), r"needs entries to show; A has shape \[0, 3\]"),
+    (lambda: widgets.broadcast_backward("a", "b"), "expected a Tensor, or a shape such as \\(2, 3\\); got 'a'"),
+    (lambda: widgets.broadcast_backward((-1, 2), (2,)), "got \\(-1, 2\\)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "words"), BAD)
+def test_what_cannot_be_shown_is_refused_in_a_sentence(make, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        make()

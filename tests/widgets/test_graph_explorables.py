@@ -161,6 +161,27 @@ def test_what_only_one_run_records_stands_beside_nothing():
     assert panel.move(step=2).sentence == "Moment 2: here they part. good alone: × (MulBackward0) = 1.5."
 
 
+def test_both_worlds_are_run_again_where_their_input_is_dragged():
+    panel = widgets.compare(lambda w: (w * 2 - 1) ** 2, lambda w: (w * 2).detach() * w, w=3.0).move(step=99)
+    assert panel.sentence.endswith("They part at moment 2. In the end, in first and in second, w.grad is 20 and 6.")
+    assert panel.move(value=1.0).sentence.endswith("They part at moment 3. In the end, in first and in second, w.grad is 4 and 2.")
+    assert 'data-along-x="value"' in panel.picture()
+
+
+def test_a_world_with_a_branch_has_room_for_the_longer_way():
+    def branching(x):
+        return x * 2 if x.item() > 0 else (x * 2) * 3 * x
+
+    panel = widgets.compare(branching, lambda x: x * 2, x=1.0)
+    assert [panel.move(value=v, step=99).sentence.split(":")[0] for v in (1.0, -1.0)] == ["Moment 4", "Moment 8"]
+    assert panel.size[1] > widgets.compare(lambda x: x * 2, lambda x: x * 2, x=1.0).size[1]
+
+
+def test_tensors_and_traces_cannot_be_run_again_and_have_no_slider():
+    w = torch.tensor(1.0, requires_grad=True)
+    assert [c["name"] for c in widgets.compare(w * 2, w * 3).controls] == ["step"]
+
+
 def test_the_line_that_differs_is_marked_in_the_code():
     code = widgets.compare(good, bad, w=0.5).frame["code"].splitlines()
     assert "-     h = torch.tanh(3 * w)" in code and "+     h = torch.tanh(3 * w).detach()" in code
@@ -173,3 +194,20 @@ def test_equal_runs_end_with_a_sentence_that_says_so():
     panel = widgets.compare(good, good, w=0.5).move(step=99)
     assert panel.sentence.endswith("The two runs are the same, bit for bit.")
     assert {row[3] for row in panel.rows} == {"same"}
+
+
+def test_the_input_of_forward_and_back_is_dragged_and_every_number_follows():
+    panel = widgets.forward_and_back().move(step=7, value=2.0)
+    assert panel.sentence == "Back: x (AccumulateGrad) receives 48; x.grad becomes 48."
+    assert [row[1] for row in panel.rows] == ["2", "6", "8", "64"]
+    assert panel.picture().count('data-along-x="value"') == 1
+
+
+def test_forward_and_back_says_where_the_function_takes_another_way():
+    panel = widgets.forward_and_back(lambda x: x * 2 if x.item() > 0 else torch.exp(x), x=1.0)
+    assert "runs other operations here; forward_and_back(f, x=-1) shows them" in panel.move(value=-1.0).sentence
+
+
+def test_a_tensor_in_forward_and_back_stays_as_it_is():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    assert [c["name"] for c in widgets.forward_and_back(lambda x: (x * 2).sum(), x=x).controls] == ["step"]

@@ -15,27 +15,41 @@ from ..run.candidate import Context
 from ..run.inputs import draw
 from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult, arrays, leaf_tensor, pair
 
+HEIGHT = 1.35
 
-def _clipped(cls, x, g) -> Data:
+
+def _hat(cls, x, g) -> Data:
     a = leaf_tensor(x)
-    out = cls.apply(a, -0.95, 1.35)
+    out = cls.apply(a, HEIGHT)
     out.backward(from_numpy(g))
     return {"out": out, "gradient": a.grad}
 
 
+def _right_hat(x, g) -> dict[str, np.ndarray]:
+    return {"out": np.maximum(HEIGHT - abs(x), 0), "gradient": -g * np.sign(x) * (abs(x) < HEIGHT)}
+
+
 def _bytes(cls, x, g) -> Data:
-    context = Context(3, Tensor)
-    cls.forward(context, from_numpy(x), -0.95, 1.35)
+    context = Context(2, Tensor)
+    cls.forward(context, from_numpy(x), HEIGHT)
     kept = [*context.saved_tensors, *vars(context).values()]
     held = [a.payload if isinstance(a, Tensor) else a for a in kept if isinstance(a, (Tensor, np.ndarray))]
     return {"bytes": sum(a.nbytes for a in held) / x.size}
 
 
-FRUGAL = Behaviour("frugal_clip", (
-    Scene("gradient", _clipped, lambda x, g: {"out": np.clip(x, -0.95, 1.35), "gradient": g * ((x > -0.95) & (x < 1.35))},
-          "clipped, and the gradient passes inside", "Which entries move when x moves?", 2, arrays((8, 5), (8, 5))),
+FRUGAL = Behaviour("frugal_hat", (
+    Scene("gradient", _hat, _right_hat, "up on one side, down on the other, and nothing outside",
+          "Draw the function: which slopes does it have, and where?", 2, arrays((8, 5), (8, 5)), slips=[
+              Slip("sign", "The hat rises on the right and falls on the left", "Draw the function: on which side of 0 does it rise?",
+                   lambda x, g: {"gradient": -_right_hat(x, g)["gradient"]}),
+              Slip("mask", "The sides of the hat go on outside of it", "Where is the result 0, and stays 0 when x moves?",
+                   lambda x, g: {"gradient": -g * np.sign(x)}),
+              Slip("term", "Both sides of the hat fall", "Draw the function: it has a slope on the left as well.",
+                   lambda x, g: {"gradient": -g * (abs(x) < HEIGHT)}),
+              Slip("upstream ignored", "The incoming gradient is ignored", "The chain rule has two factors.",
+                   lambda x, g: {"gradient": -np.sign(x) * (abs(x) < HEIGHT)})]),
     Scene("bytes", lambda cls, x, g: {"at most one": _bytes(cls, x, g)["bytes"] <= 1}, lambda x, g: {"at most one": True},
-          "at most one byte an entry", "backward needs one yes or no for each entry; which dtype has one byte?", 4,
+          "at most one byte an entry", "backward needs one of three slopes for each entry; which dtypes have one byte?", 4,
           arrays((8, 5), (8, 5)), says={"at most one": "at most one byte for each entry is saved"}),
 ))  # fmt: skip
 
@@ -119,17 +133,29 @@ CHECKPOINT = Behaviour("checkpoint", (
 ))  # fmt: skip
 
 
+PADDING = -100.0
+FULL = ((4, 3), (4, 3), (4, 3), (4, 3))  # of each micro-batch: how many rows, and how many of them have a target
+MIXED = ((6, 5), (6, 1), (3, 2), (1, 1))
+EMPTY = ((6, 5), (6, 0), (3, 2), (1, 1))
+
+
 def mean_loss(w, x, t):
-    """The mean over the samples (rows) of the squared error of x @ w."""
-    return ((x @ w - t) ** 2).mean()
+    """The mean of the squared error of x @ w over the rows that have a target: nan where none has one."""
+    counted = t != PADDING
+    return (((x @ w - t) ** 2) * counted).sum() / counted.sum()
 
 
 def _cut(x, t, sizes):
-    ends = np.cumsum(sizes)
-    return [(from_numpy(x[end - n : end].copy()), from_numpy(t[end - n : end].copy())) for n, end in zip(sizes, ends, strict=True)]
+    found, start = [], 0
+    for n, counted in sizes:
+        padded = t[start : start + n].copy()
+        padded[counted:] = PADDING
+        found.append((from_numpy(x[start : start + n].copy()), from_numpy(padded)))
+        start += n
+    return found
 
 
-def _micro(*sizes):
+def _micro(sizes):
     def play(f, w, x, t):
         a = leaf_tensor(w)
         f(mean_loss, a, _cut(x, t, sizes))
@@ -138,18 +164,29 @@ def _micro(*sizes):
     return play
 
 
-def _whole(w, x, t, rows=slice(None)) -> np.ndarray:
-    x, t = x[rows], t[rows]
-    return 2 * x.T @ (x @ w - t) / len(t)
+def _sums(sizes, w, x, t) -> list:
+    """For each micro-batch the gradient of the sum of its squared errors."""
+    starts = np.cumsum([0] + [n for n, _ in sizes])
+    rows = [slice(start, start + counted) for start, (_, counted) in zip(starts, sizes, strict=False)]
+    return [2 * x[r].T @ (x[r] @ w - t[r]) for r in rows]
 
 
-def _sum_of_means(*sizes):
-    ends = np.cumsum(sizes)
-    return lambda w, x, t: {"grad": sum(_whole(w, x, t, slice(e - n, e)) for n, e in zip(sizes, ends, strict=True))}
+def _weighted(sizes, weight, batches=slice(None)):
+    """The means of the micro-batches, added up with a weight for each: weight(rows, rows with a target)."""
+
+    def expect(w, x, t):
+        parts = zip(sizes, _sums(sizes, w, x, t), strict=True)
+        return {"grad": sum([weight(n, k) * part / max(k, 1) for (n, k), part in parts][batches])}
+
+    return expect
 
 
-def _mean_of_means(*sizes):
-    return lambda w, x, t: {"grad": _sum_of_means(*sizes)(w, x, t)["grad"] / len(sizes)}
+def _count(sizes) -> int:
+    return sum(k for _, k in sizes)
+
+
+def _right_mean(sizes):
+    return _weighted(sizes, lambda n, k: k / _count(sizes))
 
 
 def _one_at_a_time(f, w, x, t) -> Data:
@@ -159,27 +196,41 @@ def _one_at_a_time(f, w, x, t) -> Data:
         seen.append(a.grad is not None)
         return mean_loss(w, x, t)
 
-    f(loss, a, _cut(x, t, (4, 4, 4, 4)))
+    f(loss, a, _cut(x, t, FULL))
     return {"calls": len(seen), "backward between": all(seen[1:])}
 
 
-LAST = Slip("overwritten", "Only the last micro-batch counts", "Who empties w.grad, and when?",
-            lambda w, x, t: {"grad": _whole(w, x, t, slice(12, None)) / 4})  # fmt: skip
-UNDIVIDED = Slip("not divided", "Each mean is multiplied by its number of samples, and nothing divides by the number of all",
-                 "A sum over all samples is not yet a mean.", lambda w, x, t: {"grad": 16 * _whole(w, x, t)})  # fmt: skip
-ACCUMULATION = Behaviour("micro_batches", (
-    Scene("equal sizes", _micro(4, 4, 4, 4), lambda w, x, t: {"grad": _whole(w, x, t)}, "four of 4 equal one of 16",
-          "Each loss is a mean over its own samples; the mean over all of them divides by more.", 2,
-          arrays((3,), (16, 3), (16,)), slips=[
-              Slip("not divided", "The gradient is four times too large: the means of the micro-batches are added as they are",
-                   "The sum of four means is four times their mean.", _sum_of_means(4, 4, 4, 4)), LAST, UNDIVIDED]),
-    Scene("other sizes", _micro(6, 6, 3, 1), lambda w, x, t: {"grad": _whole(w, x, t)}, "a small last batch counts for what it has",
-          "How much does one sample of the small batch count, and how much one of the large?", 2,
-          arrays((3,), (16, 3), (16,)), slips=[
-              Slip("weights", "Every micro-batch counts the same, although they differ in size",
-                   "Weight each mean by its number of samples over the number of all samples.", _mean_of_means(6, 6, 3, 1)),
-              Slip("not divided", "The means of the micro-batches are added as they are", "Weight each mean by its number of "
-                   "samples over the number of all samples.", _sum_of_means(6, 6, 3, 1)), UNDIVIDED]),
+def _slips(sizes) -> list[Slip]:
+    """The mistakes that these sizes tell from each other."""
+    found = [
+        Slip("not divided", "The means of the micro-batches are added as they are", "How much does one target count in each of "
+             "these means, and how much in the mean over all?", _weighted(sizes, lambda n, k: 1)),
+        Slip("not divided", "Each mean is multiplied by its number of targets, and nothing divides by the number of all",
+             "A sum over all targets is not yet a mean.", _weighted(sizes, lambda n, k: k)),
+        Slip("overwritten", "Only the last micro-batch counts", "Who empties w.grad, and when?",
+             _weighted(sizes, lambda n, k: k / _count(sizes), slice(-1, None))),
+    ]  # fmt: skip
+    if sizes != FULL:
+        found[:0] = [
+            Slip("weights", "Every micro-batch counts the same, although they have different numbers of targets",
+                 "Weight each mean by its number of targets over the number of all targets.",
+                 _weighted(sizes, lambda n, k: 1 / len(sizes))),
+            Slip("weights", "Each mean is weighted by its number of rows, and the padding is counted with them",
+                 "The mean is over the rows that have a target: count these.", _weighted(sizes, lambda n, k: n / 16)),
+        ]  # fmt: skip
+    return found
+
+
+ACCUMULATION = Behaviour("padded_batches", (
+    Scene("equal counts", _micro(FULL), _right_mean(FULL), "four with 3 targets each equal one with 12",
+          "Each loss is a mean over its own targets; the mean over all of them divides by more.", 1,
+          arrays((3,), (16, 3), (16,)), slips=_slips(FULL)),
+    Scene("other counts", _micro(MIXED), _right_mean(MIXED), "a micro-batch counts for the targets it has",
+          "How much does one target of the second micro-batch count, and how much one of the first?", 2,
+          arrays((3,), (16, 3), (16,)), slips=_slips(MIXED)),
+    Scene("nothing but padding", _micro(EMPTY), _right_mean(EMPTY), "a micro-batch without a target changes nothing",
+          "The mean over no numbers is nan, and nan times 0 is nan: such a micro-batch has to be left out.", 1,
+          arrays((3,), (16, 3), (16,))),
     Scene("one at a time", _one_at_a_time, lambda w, x, t: {"calls": 4, "backward between": True},
           "each graph is gone before the next is made", "Call backward for each micro-batch; adding up the losses first keeps "
           "all the graphs alive, and the memory is that of the whole batch.", 2, arrays((3,), (16, 3), (16,)),

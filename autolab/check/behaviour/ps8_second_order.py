@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from autolab.autograd import backward, grad
@@ -43,151 +45,185 @@ def _nth(n):
 
 CUT = ("cut", "The second derivative is zero: backward computed with numbers that have no history",
        "In backward, use tensors and their operations: no .numpy(), .detach(), .data or no_grad.")  # fmt: skip
-CUBE = Behaviour("cube_twice", (
-    Scene("first derivative", _nth(1), lambda x, g: {"derivative": 3 * x**2 * g}, "3 x ** 2 times g", "As in problem set 2.", 2,
-          arrays((5,), (5,)), slips=[
+EXP_TIMES = Behaviour("exp_times_twice", (
+    Scene("first derivative", _nth(1), lambda x, g: {"derivative": (x + 1) * np.exp(x) * g}, "(x + 1) exp(x) times g",
+          "A product has two terms in its derivative.", 2, arrays((5,), (5,)), slips=[
               Slip("upstream ignored", "The incoming gradient is ignored", "The chain rule has two factors.",
-                   lambda x, g: {"derivative": 3 * x**2}),
-              Slip("constant", "The gradient is too small by a constant factor", "Which number does differentiating bring down?",
-                   lambda x, g: {"derivative": x**2 * g}),
+                   lambda x, g: {"derivative": (x + 1) * np.exp(x)}),
+              Slip("term", "Only the exponential is differentiated, and not the x in front", "A product has two terms in its derivative.",
+                   lambda x, g: {"derivative": x * np.exp(x) * g}),
+              Slip("term", "Only the x in front is differentiated, and not the exponential", "A product has two terms in its derivative.",
+                   lambda x, g: {"derivative": np.exp(x) * g}),
               Slip("order", "This is the second derivative; backward returns the first", "Differentiate once; the engine does the rest.",
-                   lambda x, g: {"derivative": 6 * x * g})]),
-    Scene("second derivative", _nth(2), lambda x, g: {"derivative": 6 * x * g}, "backward can be differentiated", CUT[2], 2,
-          arrays((5,), (5,)), slips=[
+                   lambda x, g: {"derivative": (x + 2) * np.exp(x) * g})]),
+    Scene("second derivative", _nth(2), lambda x, g: {"derivative": (x + 2) * np.exp(x) * g}, "backward can be differentiated",
+          CUT[2], 2, arrays((5,), (5,)), slips=[
               Slip(*CUT, lambda x, g: {"derivative": 0 * x}),
-              Slip("constant", "The second derivative is off by a factor: part of backward has no history", CUT[2],
-                   lambda x, g: {"derivative": 3 * x * g})]),
-    Scene("inside a square", _squared, lambda x, g: {"derivative": 30 * x**4 * g}, "g has a history, too", CUT[2], 1,
-          arrays((5,), (5,)), slips=[
+              Slip("constant", "A part of the second derivative is missing: the saved exponential has no history",
+                   "Save x and take its exponential in backward, or save a result of forward; a number made on the way has no history.",
+                   lambda x, g: {"derivative": np.exp(x) * g}),
+              Slip("constant", "A part of the second derivative is missing: the factor x + 1 has no history", CUT[2],
+                   lambda x, g: {"derivative": (x + 1) * np.exp(x) * g})]),
+    Scene("inside a square", _squared, lambda x, g: {"derivative": (4 * x**2 + 8 * x + 2) * np.exp(2 * x) * g},
+          "g has a history, too", CUT[2], 1, arrays((5,), (5,)), slips=[
               Slip("cut", "The incoming gradient has lost its history: g depends on x as well when the result is squared",
-                   "Use g as it comes in.", lambda x, g: {"derivative": 12 * x**4 * g})]),
-    Scene("third derivative", _nth(3), lambda x, g: {"derivative": 6 * g}, "and again", CUT[2], 1, arrays((5,), (5,))),
+                   "Use g as it comes in.", lambda x, g: {"derivative": 2 * x * (x + 2) * np.exp(2 * x) * g})]),
+    Scene("third derivative", _nth(3), lambda x, g: {"derivative": (x + 3) * np.exp(x) * g}, "and again", CUT[2], 1,
+          arrays((5,), (5,))),
 ))  # fmt: skip
 
 
-def _tanh(x, g, n) -> np.ndarray:
-    t = np.tanh(x)
-    return g * (1 - t**2) if n == 1 else g * -2 * t * (1 - t**2)
+def _hypotenuse(x, g, n) -> np.ndarray:
+    y = np.sqrt(1 + x * x)
+    return g * x / y if n == 1 else g / y**3
 
 
-TANH = Behaviour("tanh_twice", (
-    Scene("first derivative", _nth(1), lambda x, g: {"derivative": _tanh(x, g, 1)}, "from the result",
-          "The derivative of tanh is written with its result: put in one number by hand.", 1, arrays((5,), (5,)), slips=[
+ROOT = Behaviour("hypotenuse_twice", (
+    Scene("first derivative", _nth(1), lambda x, g: {"derivative": _hypotenuse(x, g, 1)}, "from the result",
+          "The derivative is written with x and the result: put in one number by hand.", 1, arrays((5,), (5,)), slips=[
               Slip("upstream ignored", "The incoming gradient is ignored", "The chain rule has two factors.",
-                   lambda x, g: {"derivative": 1 - np.tanh(x) ** 2})]),
-    Scene("second derivative", _nth(2), lambda x, g: {"derivative": _tanh(x, g, 2)},
+                   lambda x, g: {"derivative": x / np.sqrt(1 + x * x)}),
+              Slip("constant", "The gradient is half as large: the 2 that the square brings down is missing",
+                   "Differentiate 1 + x * x first.", lambda x, g: {"derivative": g * x / np.sqrt(1 + x * x) / 2})]),
+    Scene("second derivative", _nth(2), lambda x, g: {"derivative": _hypotenuse(x, g, 2)},
           "the saved result knows where it came from", "Save the result itself with ctx.save_for_backward: it comes back "
           "with its history, and its history is your own rule.", 3, arrays((5,), (5,)), slips=[
               Slip("cut", "The second derivative is zero: what backward used had no history", "Save the result itself with "
-                   "ctx.save_for_backward(out), and return the same out.", lambda x, g: {"derivative": 0 * x})]),
+                   "ctx.save_for_backward(x, out), and return the same out.", lambda x, g: {"derivative": 0 * x}),
+              Slip("term", "The result that backward used had no history: it counts as a constant", "Save the result itself with "
+                   "ctx.save_for_backward(x, out), and return the same out.", lambda x, g: {"derivative": g / np.sqrt(1 + x * x)}),
+              Slip("term", "The x that backward used had no history: it counts as a constant", "Save x with ctx.save_for_backward.",
+                   lambda x, g: {"derivative": -g * x * x / np.sqrt(1 + x * x) ** 3})]),
 ))  # fmt: skip
 
 
 class CountingFunction:
-    """f(x) = sum(x ** 3) + sum(x) ** 2, which counts its calls. Hessian: diag(6 x) + 2."""
+    """f(a, b, c) = sum(a ** 3) + sum(a) * sum(b ** 2) + sum(c), which counts its calls. c is in no second derivative."""
 
     def __init__(self):
         self.calls = 0
 
-    def __call__(self, x):
+    def __call__(self, a, b, c):
         self.calls += 1
-        return (x**3).sum() + x.sum() ** 2
+        return (a**3).sum() + a.sum() * (b**2).sum() + c.sum()
 
 
-def _hvp(f, x, v) -> Data:
-    return {"hvp": f(CountingFunction(), leaf_tensor(x), from_numpy(v))}
+def _parameters(a, b, c) -> list:
+    return [leaf_tensor(p) for p in (a, b, c)]
 
 
-def _hvp_calls(f, x, v) -> Data:
-    counted, a = CountingFunction(), leaf_tensor(x)
-    f(counted, a, from_numpy(v))
-    return {"calls": counted.calls, "grad": a.grad is None}
+def _products(found) -> Sequence:
+    if not isinstance(found, (list, tuple)) or len(found) != 3:
+        size = f" of {len(found)}" if isinstance(found, (list, tuple)) else ""
+        raise UnexpectedResult(f"result is a {type(found).__name__}{size}, expected a list of 3: one product for each parameter")
+    return found
 
 
-HVP = Behaviour("hvp", (
-    Scene("value", _hvp, lambda x, v: {"hvp": 6 * x * v + 2 * v.sum()}, "the Hessian times v",
-          "The gradient times v is a number; differentiate that.", 4, arrays((5,), (5,)), slips=[
-              Slip("first order", "This is the gradient, not yet differentiated a second time", "The gradient times v is a number; "
-                   "differentiate that.", lambda x, v: {"hvp": 3 * x**2 + 2 * x.sum()}),
-              Slip("first order", "This is the gradient times v", "Differentiate the number sum(gradient * v).",
-                   lambda x, v: {"hvp": (3 * x**2 + 2 * x.sum()) * v}),
-              Slip("diagonal only", "Only the diagonal of the Hessian is there", "Each entry of the gradient depends on every entry of x.",
-                   lambda x, v: {"hvp": 6 * x * v}),
+def _hvp(f, a, b, c, u, v, w) -> Data:
+    found = _products(f(CountingFunction(), _parameters(a, b, c), [from_numpy(d) for d in (u, v, w)]))
+    return {"a": found[0], "b": found[1]}
+
+
+def _hvp_of_linear(f, a, b, c, u, v, w) -> Data:
+    found = _products(f(CountingFunction(), _parameters(a, b, c), [from_numpy(d) for d in (u, v, w)]))
+    return {"c": found[2]}
+
+
+def _hvp_calls(f, a, b, c, u, v, w) -> Data:
+    counted, params = CountingFunction(), _parameters(a, b, c)
+    f(counted, params, [from_numpy(d) for d in (u, v, w)])
+    return {"calls": counted.calls, "grad": all(p.grad is None for p in params)}
+
+
+def _right_hvp(a, b, c, u, v, w) -> dict[str, np.ndarray]:
+    mixed = 2 * (b * v).sum()
+    return {"a": 6 * a * u + mixed, "b": 2 * b * u.sum() + 2 * a.sum() * v}
+
+
+PARAMETERS = arrays((3,), (2, 2), (4,), (3,), (2, 2), (4,))
+HVP = Behaviour("network_hvp", (
+    Scene("value", _hvp, _right_hvp, "the Hessian times v, in all blocks",
+          "The sum of gradient times v over all parameters is one number; differentiate that for each of them.", 4, PARAMETERS, slips=[
+              Slip("diagonal only", "Each parameter is treated by itself: how the gradient of one depends on another is missing",
+                   "Add the products up over all parameters before the second derivative.",
+                   lambda a, b, c, u, v, w: {"a": 6 * a * u, "b": 2 * a.sum() * v}),
+              Slip("first order", "These are the gradients, not yet differentiated a second time", "Gradient times v is a number; "
+                   "differentiate that.", lambda a, b, c, u, v, w: {"a": 3 * a**2 + (b**2).sum(), "b": 2 * a.sum() * b}),
+              Slip("first order", "These are the gradients times v", "Differentiate the number sum(gradient * v).",
+                   lambda a, b, c, u, v, w: {"a": (3 * a**2 + (b**2).sum()) * u, "b": 2 * a.sum() * b * v}),
               Slip("vector", "The rows of the Hessian are added up before v comes in: v times the sum of each row",
                    "Multiply by v between the two derivatives, not afterwards.",
-                   lambda x, v: {"hvp": (6 * x + 2 * len(x)) * v}),
-              Slip("vector", "v comes in twice: the product is multiplied by v once more", "The product has the size of v, not of v * v.",
-                   lambda x, v: {"hvp": (6 * x * v + 2 * v.sum()) * v}),
+                   lambda a, b, c, u, v, w: {"a": (6 * a + 2 * b.sum()) * u, "b": (2 * b * len(a) + 2 * a.sum()) * v}),
               Slip("vector", "v has no effect: this is the sum of each row of the Hessian", "Multiply by v between the two derivatives.",
-                   lambda x, v: {"hvp": 6 * x + 2 * len(x)})]),
-    Scene("cost", lambda f, x, v: {"calls": _hvp_calls(f, x, v)["calls"]}, lambda x, v: {"calls": 1},
-          "one forward pass, whatever the size", "Differentiate the graph you have: call f once, and take no difference quotient.", 2,
-          arrays((5,), (5,)), says={"calls": "how often f was called"}),
-    Scene("leaves .grad alone", lambda f, x, v: {"grad": _hvp_calls(f, x, v)["grad"]}, lambda x, v: {"grad": True},
-          "nothing is left in x.grad", "autograd.grad returns; backward stores.", 1, arrays((5,), (5,)),
-          says={"grad": "x.grad is still None"}),
+                   lambda a, b, c, u, v, w: {"a": 6 * a + 2 * b.sum(), "b": 2 * b * len(a) + 2 * a.sum()})]),
+    Scene("no second derivative", _hvp_of_linear, lambda a, b, c, u, v, w: {"c": 0 * w}, "zeros where the loss is linear",
+          "The gradient of a parameter may depend on no parameter at all: its row of the Hessian is 0. See allow_unused.", 1,
+          PARAMETERS),
+    Scene("cost", lambda f, *arrays: {"calls": _hvp_calls(f, *arrays)["calls"]}, lambda *arrays: {"calls": 1},
+          "one forward pass, whatever the size", "Differentiate the graph you have: call f once, and take no difference quotient.", 1,
+          PARAMETERS, says={"calls": "how often f was called"}),
+    Scene("leaves .grad alone", lambda f, *arrays: {"grad": _hvp_calls(f, *arrays)["grad"]}, lambda *arrays: {"grad": True},
+          "nothing is left in .grad", "autograd.grad returns; backward stores.", 1, PARAMETERS,
+          says={"grad": "the .grad of every parameter is still None"}),
 ))  # fmt: skip
 
 
-def _penalty(f, x, w, n) -> Data:
+def _laplacian(f, x, w, n) -> Data:
     weights = leaf_tensor(w)
-    loss = f(lambda a: (a @ weights).tanh(), from_numpy(x))
+    found = f(lambda a: (a @ weights).tanh(), from_numpy(x))
     if n == 0:
-        return {"penalty": loss}
-    if not isinstance(loss, Tensor):
-        raise UnexpectedResult(f"penalty is a {type(loss).__name__}, expected a tensor that can be differentiated")
-    if not loss.requires_grad:
+        return {"laplacian": found}
+    if not isinstance(found, Tensor):
+        raise UnexpectedResult(f"laplacian is a {type(found).__name__}, expected a tensor that can be differentiated")
+    if not found.requires_grad:
         return {"gradient": np.zeros_like(w)}
-    backward(loss)
+    backward((found * found).sum())
     return {"gradient": np.zeros_like(w) if weights.grad is None else weights.grad}
 
 
-def _right_penalty(x, w) -> tuple[np.ndarray, np.ndarray]:
+def _bend(x, w) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of tanh, at x @ w: the first, second and third derivative."""
     t = np.tanh(x @ w)
-    slope, size = 1 - t**2, np.sqrt(w @ w)
-    norms = slope * size
-    of_norm = 2 * (norms - 1) / len(x)
-    # the norm of a row is (1 - t ** 2) |w|
-    gradient = x.T @ (of_norm * size * -2 * t * slope) + (of_norm * slope).sum() * w / size
-    return np.mean((norms - 1) ** 2), gradient
+    slope = 1 - t * t
+    return slope, -2 * t * slope, (6 * t * t - 2) * slope
 
 
-def _from_slopes(penalty):
-    """A slip: the penalty from the gradients of all samples, shape (N, D), as someone would compute it."""
-    return lambda x, w: {"penalty": penalty((1 - np.tanh(x @ w) ** 2)[:, None] * w)}
+def _right_laplacian(x, w) -> tuple[np.ndarray, np.ndarray]:
+    """Of tanh(x @ w) it is tanh'' times |w| ** 2; and the gradient of the sum of its squares for w."""
+    _, second, third = _bend(x, w)
+    found = second * (w @ w)
+    return found, x.T @ (2 * found * third * (w @ w)) + (4 * found * second).sum() * w
 
 
-def _norms(g, axis=1) -> np.ndarray:
-    return np.sqrt((g * g).sum(axis))
-
-
-def _small(rng):
-    return draw(rng, (6, 3)) / 3, draw(rng, (3,))
-
-
-PENALTY = Behaviour("gradient_penalty", (
-    Scene("value", lambda f, x, w: _penalty(f, x, w, 0), lambda x, w: {"penalty": _right_penalty(x, w)[0]},
-          "the mean of (norm - 1) ** 2 over the samples", "One norm for each row of x.", 3, _small, slips=[
-              Slip("power", "The squared norm is compared with 1, not the norm", "There is a root in a norm.",
-                   _from_slopes(lambda g: np.mean((_norms(g) ** 2 - 1) ** 2))),
-              Slip("power", "The distance from 1 is not squared", "Read the formula from the outside to the inside.",
-                   _from_slopes(lambda g: np.mean(abs(_norms(g) - 1)))),
-              Slip("norm", "The absolute values are added up, which is another norm", "There is a root in this norm.",
-                   _from_slopes(lambda g: np.mean((abs(g).sum(1) - 1) ** 2))),
-              Slip("axis", "There is one norm for the whole batch", "One norm for each row of x.",
-                   _from_slopes(lambda g: (_norms(g, None) - 1) ** 2)),
-              Slip("axis", "There is one norm for each column of x", "One norm for each row of x.",
-                   _from_slopes(lambda g: np.mean((_norms(g, 0) - 1) ** 2))),
-              Slip("constant", "The norms are too small by the number of samples", "What is differentiated: a sum or a mean?",
-                   _from_slopes(lambda g: np.mean((_norms(g) / len(g) - 1) ** 2))),
-              Slip("not divided", "The squares are added up and not averaged", "What appears before the sum?",
-                   _from_slopes(lambda g: np.sum((_norms(g) - 1) ** 2))),
-              Slip("averaged", "The norms are averaged before 1 is taken off", "Each sample has its own distance from 1.",
-                   _from_slopes(lambda g: (np.mean(_norms(g)) - 1) ** 2))]),
-    Scene("its gradient", lambda f, x, w: _penalty(f, x, w, 1), lambda x, w: {"gradient": _right_penalty(x, w)[1]},
-          "the penalty can be trained on", "create_graph=True keeps the graph of the gradient.", 3, _small, slips=[
-              Slip("cut", "The penalty has no gradient for the weights", "create_graph=True keeps the graph of the gradient.",
-                   lambda x, w: {"gradient": 0 * w})]),
+LAPLACIAN = Behaviour("laplacian", (
+    Scene("value", lambda f, x, w: _laplacian(f, x, w, 0), lambda x, w: {"laplacian": _right_laplacian(x, w)[0]},
+          "the second derivatives along each axis, added up", "One second derivative for each coordinate, of that coordinate's slope.",
+          3, lambda rng: (draw(rng, (6, 3)) / 3, draw(rng, (3,))), slips=[
+              Slip("extra term", "All entries of the Hessian are added up, the mixed ones too",
+                   "Differentiate the slope along one coordinate, and of the result take that coordinate only.",
+                   lambda x, w: {"laplacian": _bend(x, w)[1] * w.sum() ** 2}),
+              Slip("missing", "Only the first coordinate counts", "One second derivative for each coordinate.",
+                   lambda x, w: {"laplacian": _bend(x, w)[1] * w[0] ** 2}),
+              Slip("missing", "Only the last coordinate counts", "One second derivative for each coordinate.",
+                   lambda x, w: {"laplacian": _bend(x, w)[1] * w[-1] ** 2}),
+              Slip("first order", "The slopes are added up, and not yet differentiated a second time",
+                   "Differentiate each slope once more.", lambda x, w: {"laplacian": _bend(x, w)[0] * w.sum()}),
+              Slip("power", "This is the squared norm of the gradient, a first derivative times itself",
+                   "A second derivative is the derivative of a slope, not its square.",
+                   lambda x, w: {"laplacian": _bend(x, w)[0] ** 2 * (w @ w)}),
+              Slip("averaged", "The second derivatives are averaged over the coordinates", "They add up.",
+                   lambda x, w: {"laplacian": _right_laplacian(x, w)[0] / 3}),
+              Slip("constant", "The result is too small by the number of samples", "What is differentiated: a sum or a mean?",
+                   lambda x, w: {"laplacian": _right_laplacian(x, w)[0] / len(x)}),
+              Slip("axis", "The samples are added up: there is one number for each coordinate", "One number for each row of x.",
+                   lambda x, w: {"laplacian": _bend(x, w)[1].sum() * w**2}),
+              Slip("axis", "The samples are added up", "One number for each row of x.",
+                   lambda x, w: {"laplacian": _right_laplacian(x, w)[0].sum()})]),
+    Scene("its gradient", lambda f, x, w: _laplacian(f, x, w, 1), lambda x, w: {"gradient": _right_laplacian(x, w)[1]},
+          "the result can be trained on", "create_graph=True in both derivatives keeps the graph of the result.", 3,
+          lambda rng: (draw(rng, (6, 3)) / 3, draw(rng, (3,))), slips=[
+              Slip("cut", "The result has no gradient for the weights", "create_graph=True keeps the graph of a derivative; the "
+                   "second derivative needs it as well.", lambda x, w: {"gradient": 0 * w})]),
 ))  # fmt: skip
 
 
@@ -195,24 +231,36 @@ def _moved(found) -> Data:
     return dict(zip(("out", "tangent"), pair(found, "the result and its tangent"), strict=True))
 
 
-MUL_JVP = Behaviour("mul_jvp", (
-    Scene("product", lambda f, x, y, dx, dy: _moved(f(x, y, dx, dy)),
-          lambda x, y, dx, dy: {"out": x * y, "tangent": dx * y + x * dy}, "both inputs move the product",
+def _turn(x, y, dx, dy) -> np.ndarray:
+    return (x * dy - y * dx) / (x**2 + y**2)
+
+
+def _turned(tangent):
+    return lambda x, y, dx, dy: {"tangent": tangent(x, y, dx, dy)}
+
+
+ANGLE_JVP = Behaviour("angle_jvp", (
+    Scene("angle", lambda f, x, y, dx, dy: _moved(f(x, y, dx, dy)),
+          lambda x, y, dx, dy: {"out": np.arctan2(y, x), "tangent": _turn(x, y, dx, dy)}, "both coordinates turn the point",
           "Move x by dx and y by dy at once.", 3, arrays((4,), (4,), (4,), (4,)), slips=[
-              Slip("term", "Only one of the two inputs moves the product", "Two inputs move: two terms.",
-                   lambda x, y, dx, dy: {"tangent": dx * y}),
-              Slip("term", "Only one of the two inputs moves the product", "Two inputs move: two terms.",
-                   lambda x, y, dx, dy: {"tangent": x * dy}),
-              Slip("sign", "One of the two terms has the wrong sign", "How far does x * y move when y moves by dy?",
-                   lambda x, y, dx, dy: {"tangent": dx * y - x * dy}),
-              Slip("extra term", "The product of both tangents does not belong to the first derivative", "Count the terms.",
-                   lambda x, y, dx, dy: {"tangent": dx * y + x * dy + dx * dy}),
+              Slip("term", "Only one of the two coordinates turns the point", "Two inputs move: two terms.",
+                   _turned(lambda x, y, dx, dy: _turn(x, y, 0, dy))),
+              Slip("term", "Only one of the two coordinates turns the point", "Two inputs move: two terms.",
+                   _turned(lambda x, y, dx, dy: _turn(x, y, dx, 0))),
+              Slip("sign", "The point turns the wrong way", "From (1, 0), where does a step upwards turn it?",
+                   _turned(lambda x, y, dx, dy: -_turn(x, y, dx, dy))),
+              Slip("sign", "One of the two terms has the wrong sign", "At (1, 1): does a step to the right turn it up or down?",
+                   _turned(lambda x, y, dx, dy: _turn(x, y, -dx, dy))),
+              Slip("swapped", "Each speed is multiplied by its own coordinate: that is how the distance from 0 changes",
+                   "A move straight away from 0 turns nothing.", _turned(lambda x, y, dx, dy: _turn(x, y, -dy, dx))),
+              Slip("factor", "The square of the distance is missing", "The same step turns a distant point less.",
+                   _turned(lambda x, y, dx, dy: x * dy - y * dx)),
+              Slip("power", "The distance divides once; it divides twice", "On a circle ten times as large, at the same speed, "
+                   "how fast is the turn?", _turned(lambda x, y, dx, dy: _turn(x, y, dx, dy) * np.hypot(x, y))),
+              Slip("product", "This is the angle of the speeds", "The chain rule is linear in the tangents.",
+                   _turned(lambda x, y, dx, dy: np.arctan2(dy, dx))),
               Slip("exchanged", "The result and its tangent are exchanged", "Return the result first.",
-                   lambda x, y, dx, dy: {"out": dx * y + x * dy, "tangent": x * y}),
-              Slip("swapped", "Each tangent is multiplied by its own input", "How far does x * y move when x moves by dx?",
-                   lambda x, y, dx, dy: {"tangent": x * dx + y * dy}),
-              Slip("product", "The tangents are multiplied with each other", "The chain rule is linear in the tangents.",
-                   lambda x, y, dx, dy: {"tangent": dx * dy})]),
+                   lambda x, y, dx, dy: {"out": _turn(x, y, dx, dy), "tangent": np.arctan2(y, x)})]),
 ))  # fmt: skip
 SOFTMAX_JVP = Behaviour("softmax_jvp", (
     Scene("value and tangent", lambda f, x, dx: _moved(f(x, dx)),
@@ -262,4 +310,4 @@ DOT_VMAP = Behaviour("dot_vmap", (
           "samples along any axis", "Move the batch axis to the front first (np.moveaxis).", 2, arrays((4, 4), (4, 4))),
 ))  # fmt: skip
 
-SECOND = (CUBE, TANH, HVP, PENALTY, MUL_JVP, SOFTMAX_JVP, DOT_VMAP)
+SECOND = (EXP_TIMES, ROOT, HVP, LAPLACIAN, ANGLE_JVP, SOFTMAX_JVP, DOT_VMAP)

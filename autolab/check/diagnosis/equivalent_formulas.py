@@ -34,6 +34,7 @@ ATTENDED = {"c": "1 / math.sqrt(q.shape[-1])", "p": "softmax(q @ mT(k) * c)", "h
 ROWS = {"flat": "g.reshape(-1, g.shape[-1])", "rows": "x.reshape(-1, x.shape[-1])"}
 CLASSES = {"e": "np.exp(x)", "p": "e / e.sum(-1, keepdims=True)", "onehot": "np.eye(x.shape[-1])[target]", "n": "len(x)"}
 CURVE = {"s": "sigmoid(x)"}
+PROJECTED = {"left": "np.eye(x.shape[-2]) - x @ out", "right": "np.eye(x.shape[-1]) - out @ x"}
 BELL = {"cdf": "cdf(x)", "pdf": "np.exp(-x * x / 2) / math.sqrt(2 * math.pi)"}
 
 EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
@@ -83,6 +84,7 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "outer": {"x": ["g @ y"], "y": ["x @ g", "g.T @ x"]},
     "permute": {"x": ["np.transpose(g, np.argsort(axes))"]},
     "transpose": {"x": ["np.transpose(g, np.argsort(axes))"]},
+    "pinv": {"x": [("-mT(out) @ g @ mT(out) + left @ mT(g) @ out @ mT(out) + mT(out) @ out @ mT(g) @ right", PROJECTED)]},
     "pow": {"x": ["g * y * x ** (y - 1)"], "y": ["g * out * np.log(x)", "g * x**y * np.log(x)"]},
     "pow_scalar": {"x": ["g * exponent * x ** (exponent - 1)"]},
     "prod": {"x": [("G * OUT / x", ALONG)]},

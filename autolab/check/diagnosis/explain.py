@@ -26,7 +26,7 @@ from .other_operations import other_operation
 from .products import find_products
 from .regions import find_regions
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
-from .series import find_series
+from .series import find_near_zero, find_series
 from .windows import find_windows
 
 
@@ -138,8 +138,12 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if family:
         consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE
-        if not others and family.name in ALSO_A_PIECE and (piece := find_regions(wrong, x)):
+        piecewise = ALSO_A_PIECE if wrong[0].reference.elementwise else set[str]()
+        if not others and family.name in piecewise and (piece := find_regions(wrong, x)):
             others, sure = [Family(piece.family, piece.text, family.predict)], False
+        elif family.name in PERHAPS_IN_A_PIECE[sure] and (piece := find_regions(wrong, x)):
+            text = f"{family.text.format(x=x)}; it {piece.text}"
+            return Mistake(family.name, text, sure, family.predict, also=tuple(others), hint=family.hint)
         return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others), hint=family.hint)
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
@@ -157,7 +161,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and several)
     if all(patterns.is_surplus(o, x) for o in wrong):
         text = f"is right where it should not be 0, and not 0 elsewhere: it also reaches entries of {x} that the result does not depend on"
-        return Mistake("mask", text)
+        piece = find_regions(wrong, x)
+        return Mistake("mask", f"{text}; it {piece.text}" if piece else text)
     if found := patterns.seen_in_all(wrong, x, patterns.find_reduction):
         return replace(found, sure=everywhere and ALIKE not in found.text)  # a mask that is missing looks the same
     if found := find_series(wrong, x) or patterns.find_g_unused(wrong, x):
@@ -178,13 +183,17 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     return (
         moved or other_operation(wrong, x) or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x)
-        or patterns.find_offsets(wrong, x) or patterns.find_small_error(wrong, x)
+        or patterns.find_offsets(wrong, x) or patterns.find_factor_of_rows(wrong, x) or find_near_zero(wrong, x)
+        or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
 
 
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
 ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
+
+# A wrong number or condition in one piece is said with that piece, by whether the explanation is sure.
+PERHAPS_IN_A_PIECE = {True: {"number", "step"}, False: {"number", "step", "mask", "constant", "factor", "term", "term sign"}}
 
 
 def _stacked(wrong: list[Observation], x: str) -> Mistake | None:

@@ -55,6 +55,8 @@ def known_function(wrong: Sequence[Observation], x: str) -> Mistake | None:
 def _along(value: np.ndarray, o: Observation, x: str) -> np.ndarray:
     """What has the shape of the result beside x: with the axis that forward removed put back."""
     shape, axis = o.want[x].shape, o.names.get("axis")
+    if np.size(value) == 1:
+        return np.full(shape, float(np.ravel(value)[0]))
     if np.shape(value) != shape and isinstance(axis, int) and np.ndim(value) == len(shape) - 1:
         value = np.expand_dims(value, axis)
     fits = np.ndim(value) == len(shape) and all(n in (1, m) for n, m in zip(np.shape(value), shape, strict=True))
@@ -79,8 +81,10 @@ def _another(wrong: Sequence[Observation], x: str) -> Mistake | None:
                 if function == ("{}" if elementwise else "x**2"):  # a factor, and not a function
                     continue
                 c = _constant([r / f(value) for r, value in zip(local, values, strict=True)])
-                if c is None or not _simple(c):
+                mean = c is not None and np.size(wrong[0].g) == 1 and _simple(c * wrong[0].want[x].size)
+                if c is None or not (mean or _simple(c)):
                     continue
+                c = c * wrong[0].want[x].size if mean else c
                 text = words.format(function, said) if functions is DERIVATIVES else words.format(function.replace("{}", said))
                 return Mistake("function", text + ("" if math.isclose(c, 1) else f"; besides, it is multiplied by {number(c)}"))
     return None

@@ -128,10 +128,22 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
         return Mistake("permutation", text, True)
     if got.shape != want.shape:
         return Mistake("permutation", f"has the right numbers with the axes in another order: {got.shape}, expected {want.shape}", mover)
+    rolled = [_rolled(o, x) for o in wrong]
+    if all(rolled) and (last := rolled[-1]):
+        by, axis = last
+        text = f"is rolled by {by} of {want.shape[axis]} places along axis {axis} of {x}: it has the right numbers, that much too far on"
+        return Mistake("permutation", text, mover)
     at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
     to = tuple(int(i) for i in np.argwhere(np.isclose(got, want[at]))[0])
     text = f"has the right numbers in the wrong places: what belongs at {list(at)} is at {list(to)}"
     return Mistake("permutation", text, mover)
+
+
+def _rolled(o: Observation, x: str) -> tuple[int, int] | None:
+    """By how many places, and along which axis, the right one would have to be rolled to give what came back."""
+    want = o.want[x]
+    tries = ((by, axis) for axis in range(want.ndim) for by in range(1, want.shape[axis]))
+    return next((k for k in tries if close(o.got[x], np.roll(want, *k))), None)
 
 
 def _distinct(wrong: Observations) -> Observations:
@@ -256,21 +268,65 @@ def find_multiple_at_some_places(wrong: Observations, x: str) -> Mistake | None:
 
 
 def find_offsets(wrong: Observations, x: str) -> Mistake | None:
-    """Of a loss: off by one number at some places and by another at the rest, whatever the input is there, as a smoothed target is."""
+    """Off by one number times g, or by one at some places and another at the rest, whatever the input is there."""
     levels = []
     for o in wrong:
         got, want = o.got[x], o.want[x]
-        if o.g.size != 1 or got.shape != want.shape or want.size < 6 or not o.g.any():
+        g = _g_along(o, x)
+        if g is None or got.shape != want.shape or want.size < 6 or not np.all(g):
             return None
-        off = np.sort((got - want).ravel() / o.g.item())
+        off = np.sort(((got - want) / g).ravel())
+        if not np.all(np.isfinite(off)):
+            return None
+        off[np.abs(off) < 1e-12 * np.abs(want / g).max()] = 0.0
         at = np.flatnonzero(np.diff(off) > 1e-9 * np.abs(off).max()) + 1
-        if len(at) != 1:
+        if len(at) > 1 or (len(at) and o.reference.elementwise):
             return None
-        levels.append((off[0], off[-1], at[0], off.size))
+        levels.append((off[0], off[-1], int(at[0]) if len(at) else 0, off.size))
     low, high, count, size = levels[0]
     few, number_of, rest = (low, count, high) if 2 * count < size else (high, size - count, low)
-    text = f"is off by {number(few)} times g at {number_of} of {size} places and by {number(rest)} times g at the rest, whatever {x} is"
-    return Mistake("term", f"{text} there: a constant is not that of forward, as in a target that only one of the two smooths")
+    if not count:
+        text = f"is off by {number(high)} times g everywhere, whatever {x} is there"
+        return Mistake("term", f"{text}: a number is added that does not belong there, or is missing")
+    others = f"by {number(rest)} times g" if rest else "right"
+    text = f"is off by {number(few)} times g at {number_of} of {size} places and {others} at the rest, whatever {x} is there"
+    return Mistake("term", f"{text}: a constant is not that of forward, as in a target that only one of the two smooths")
+
+
+def _g_along(o: Observation, x: str) -> np.ndarray | None:
+    """The incoming gradient beside the gradient for x: one number, or one for each row, whichever axis was removed."""
+    shape = o.want[x].shape
+    if o.g.size == 1 or o.g.shape == shape:
+        return o.g.reshape(()) if o.g.size == 1 else o.g
+    for axis in range(len(shape)):
+        if o.g.shape == shape[:axis] + shape[axis + 1 :]:
+            return np.expand_dims(o.g, axis)
+    return None
+
+
+def find_factor_of_rows(wrong: Observations, x: str) -> Mistake | None:
+    """The right one times a number of its own for each part along one axis, such as a weight or a count."""
+    ratios = []
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        if o.reference.elementwise or got.shape != want.shape or want.ndim < 2 or np.any(got[want == 0]):
+            return None
+        ratios.append(np.divide(got, want, out=np.full(want.shape, np.nan), where=want != 0))
+    for axis in range(ratios[0].ndim):
+        if all(r.ndim > axis and _is_one_for_each(r, axis) for r in ratios):
+            few = [number(float(np.nanmean(part))) for part in np.moveaxis(ratios[0], axis, 0)[:3]]
+            said = f"is the right one times a number of its own for each place along axis {axis} of {x}: {', '.join(few)}"
+            more = " and so on" if ratios[0].shape[axis] > 3 else ""
+            return Mistake(
+                "factor", f"{said}{more}. What belongs to such a place, as a weight or a count, is missing, or another one is there"
+            )
+    return None
+
+
+def _is_one_for_each(ratio: np.ndarray, axis: int) -> bool:
+    """Is it the same number, and known twice, within each part along an axis?"""
+    parts = [p[~np.isnan(p)] for p in np.moveaxis(ratio, axis, 0).reshape(ratio.shape[axis], -1)]
+    return all(p.size > 1 and np.ptp(p) <= 1e-9 * np.abs(p).max() for p in parts)
 
 
 def find_small_error(wrong: Observations, x: str) -> Mistake | None:

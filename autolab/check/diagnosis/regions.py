@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from .diagnosis import Mistake
 
 POINTS = 1500
 MOST_INTERVALS = 2
+MOST_PIECES = 4  # in which the gradient is another multiple of the right one
 FEWEST = 12  # points in an interval
+SEEN = 1e-6  # how far off, of the largest slope, the gradient is soon after a piece begins; what a series leaves out begins with less
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Curve:
     g: np.ndarray
     low: float
     high: float
+    of_each: bool = True  # does each point have a result and a g of its own, and not a share in one sum?
 
     @property
     def wrong(self) -> np.ndarray:
@@ -42,20 +46,68 @@ class Curve:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], self.wrong.astype(np.int8), [0]])))
         return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
+    def begins(self, a: int, b: int) -> bool:
+        """Does the mistake begin at the ends of this interval, and not only grow beyond what rounding hides?"""
+        off, size = np.abs(self.got - self.want), np.abs(self.want).max()
+        inside = [off[a : a + FEWEST]] * (a > 0) + [off[b - FEWEST : b]] * (b < len(self.at))
+        return all(part.max() > SEEN * size for part in inside)
+
 
 def find_regions(wrong: Sequence[Observation], x: str) -> Mistake | None:
-    """Right but for one interval, or two, in what a formula may ask for; which, and what is there."""
+    """Right but for one interval, or two, in what a formula may ask for; which, and what is there. Or wrong by a number in each."""
     o = wrong[0]
-    if not o.reference.elementwise or o.ask is None or any(np.shape(p.got[x]) != p.out.shape for p in wrong):
+    if o.ask is None or any(np.shape(p.got[x]) != p.want[x].shape for p in wrong):
         return None
+    if o.reference.elementwise and any(p.want[x].shape != p.out.shape for p in wrong):
+        return None
+    if not o.reference.elementwise and (o.out.ndim or any(np.shape(a) != o.want[x].shape for a in o.inputs)):
+        return None
+    in_pieces = ""
+    sure = len(wrong) > 1 and o.reference.elementwise
     for curve in _curves(o, x):
         found = curve.intervals()
-        if not 0 < len(found) <= MOST_INTERVALS or curve.wrong.all() or any(b - a < FEWEST for a, b in found):
-            continue
-        if curve.wrong.mean() > 0.9:
-            continue
-        return Mistake("places", _said(curve, found), len(wrong) > 1)
-    return None
+        some = 0 < len(found) <= MOST_INTERVALS and curve.wrong.mean() <= 0.9
+        if some and all(b - a >= FEWEST and curve.begins(a, b) for a, b in found):
+            if all(_what(curve, a, b) for a, b in found) or not (pieces := in_pieces or _multiples(curve)):
+                pieces = _said(curve, found)
+            return Mistake("places", pieces, sure)
+        in_pieces = in_pieces or _multiples(curve)
+    return Mistake("places", in_pieces, sure) if in_pieces else None
+
+
+def _multiples(curve: Curve) -> str:
+    """Another multiple of the right one in each of a few intervals."""
+    known = (curve.want != 0) | (curve.got != 0)
+    if not curve.want[known].all():
+        return ""
+    ratio = np.divide(curve.got, curve.want, out=np.ones_like(curve.got), where=known)
+    edges = [0, *(np.flatnonzero(np.abs(np.diff(ratio)) > 1e-6 * np.abs(ratio).max()) + 1).tolist(), len(ratio)]
+    pieces = list(pairwise(edges))
+    if not 1 < len(pieces) <= MOST_PIECES or any(b - a < FEWEST or np.ptp(ratio[a:b]) > 1e-8 * np.abs(ratio).max() for a, b in pieces):
+        return ""
+    said = [f"where {_interval(curve, a, b)}, {_times(float(ratio[a]))}" for a, b in pieces]
+    return f"is another multiple of the right one in each piece: {'; '.join(said)}"
+
+
+def _times(ratio: float) -> str:
+    """In words."""
+    if np.isclose(ratio, 1, rtol=1e-8):
+        return "it is right"
+    return (
+        "it has the wrong sign"
+        if np.isclose(ratio, -1, rtol=1e-8)
+        else f"it is {number(ratio)} times the right one"
+        if ratio
+        else "it is 0"
+    )
+
+
+def _is_of_each(o: Observation, x: str, g: np.ndarray, inputs: list[np.ndarray], want: np.ndarray) -> bool:
+    """Of a sum or mean: does the derivative at each place depend on the numbers there alone?"""
+    half = POINTS // 2
+    others = [np.concatenate([a[:half], a[half:][::-1]]) for a in inputs]
+    changed = o.reference.gradient(x, g, o.reference.environment(others, o.settings))
+    return bool(np.array_equal(changed[:half], want[:half]))
 
 
 def _curves(o: Observation, x: str) -> Iterator[Curve]:
@@ -69,20 +121,23 @@ def _curves(o: Observation, x: str) -> Iterator[Curve]:
         value = np.asarray(o.names[y])
         low, high = value.min(), value.max()
         inputs.append(np.sort(rng.uniform(low, high, POINTS)) if len(names) == 1 else rng.uniform(low, high, POINTS))
-    g = rng.uniform(0.5, 2, POINTS) * rng.choice([-1.0, 1.0], POINTS)
+    each = o.reference.elementwise
+    g = rng.uniform(0.5, 2, POINTS) * rng.choice([-1.0, 1.0], POINTS) if each else np.asarray(rng.uniform(0.5, 2))
     answers = o.ask([g], tuple(inputs)) if o.ask else None
     if answers is None or answers[0][x] is None or answers[0][x].shape != (POINTS,):
         return
     try:
         known = o.reference.environment(inputs, o.settings)
         want = np.broadcast_to(o.reference.gradient(x, g, known), (POINTS,))
+        if not each and not _is_of_each(o, x, g, inputs, want):
+            return
     except Exception:  # the operation takes no such inputs
         return
     got = np.asarray(answers[0][x], float)
     for words, value in _coordinates(names, inputs, known["out"]):
         order = np.argsort(value)
         at = value[order]
-        yield Curve(words, at, got[order], want[order], g[order], float(at[0]), float(at[-1]))
+        yield Curve(words, at, got[order], want[order], np.broadcast_to(g, (POINTS,))[order], float(at[0]), float(at[-1]), each)
 
 
 def _coordinates(names: list[str], inputs: list[np.ndarray], out: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -103,13 +158,13 @@ def _coordinates(names: list[str], inputs: list[np.ndarray], out: np.ndarray) ->
 
 def _said(curve: Curve, found: list[tuple[int, int]]) -> str:
     """Which intervals, and what is in them."""
-    where = " and ".join(_interval(curve, a, b) for a, b in found)
+    where = " and where ".join(_interval(curve, a, b) for a, b in found)
     text = f"is wrong where {where}, and right elsewhere"
     what = [_what(curve, a, b) for a, b in found]
     if what[0] and all(w == what[0] for w in what):
         text += f": there {what[0]}"
     elif any(what):
-        text += ": " + "; ".join(f"{_interval(curve, a, b)}, {w}" for (a, b), w in zip(found, what, strict=True) if w)
+        text += ": " + "; ".join(f"where {_interval(curve, a, b)}, {w}" for (a, b), w in zip(found, what, strict=True) if w)
     moved = [_moved(curve, a, b) for a, b in found]
     if all(moved):
         text += f". {'; '.join(m for m in moved if m)}"
@@ -144,9 +199,8 @@ def _what(curve: Curve, a: int, b: int) -> str:
     if not got.any():
         return "it is 0"
     if np.all(want) and np.ptp(got / want) < 1e-8 * np.abs(got / want).max():
-        ratio = float((got / want)[0])
-        return "it has the wrong sign" if np.isclose(ratio, -1) else f"it is {number(ratio)} times the right one"
-    if np.ptp(slope) < 1e-8 * np.abs(slope).max():
+        return _times(float((got / want)[0]))
+    if curve.of_each and np.ptp(slope) < 1e-8 * np.abs(slope).max():
         return "it is g" if np.isclose(slope[0], 1) else f"it is {number(float(slope[0]))} times g, the same everywhere"
     if not want.any():
         return "it should be 0, and is not"

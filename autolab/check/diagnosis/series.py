@@ -7,11 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ..run.observation import Observation, number
+from ..run.observation import TOLERANCE, Observation, close, error_of, number, observe
 from .diagnosis import Mistake
+from .known_functions import known_function
+from .other_operations import other_operation
 
 HIGHEST = 12  # power
+NEAR = 0.2  # times the numbers of a call: what is left of a long series is as good as all of it
 SMALL = 0.4  # numbers around 0 where the right series is found
+KNOWN = 24  # power up to which it is found
 FEWEST = 2  # terms that have to be right
 
 
@@ -25,17 +29,39 @@ def find_series(wrong: Sequence[Observation], x: str) -> Mistake | None:
     yours = _polynomial(at, slope)
     if yours is None:
         return None
-    near = SMALL * np.cos(np.pi * (np.arange(20) + 0.5) / 20)
+    near = SMALL * np.cos(np.pi * (np.arange(40) + 0.5) / 40)
     try:
         names = o.reference.environment((near,), o.settings)
-        derivative = _coefficients(near, o.reference.gradient(x, np.ones_like(near), names), 15)
-        forward = _coefficients(near, names["out"], 15)
+        derivative = _coefficients(near, o.reference.gradient(x, np.ones_like(near), names), KNOWN)
+        forward = _coefficients(near, names["out"], KNOWN)
     except Exception:  # the operation takes no numbers around 0
         return None
     for right, whose in ((derivative, "the derivative"), (forward, "forward, and not of its derivative")):
         if right is not None and (text := _compared(yours, right, x, whose)):
             return Mistake("series", text, len(wrong) > 1 and "cut" in text)
     return None
+
+
+def find_near_zero(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """A long series: so near 0 that its end does not show, it is the derivative of another function."""
+    o = wrong[0]
+    if not o.reference.elementwise or len(o.reference.inputs) != 1 or o.ask is None or o.got[x].shape != o.want[x].shape:
+        return None
+    near = NEAR * np.asarray(o.names[x])
+    answers = o.ask([o.g], (near,))
+    try:
+        names = o.reference.environment((near,), o.settings)
+        seen = observe(o.reference, names, o.g, [answers[0][x]] if answers else None, o.settings)
+    except Exception:  # the operation takes no numbers around 0
+        return None
+    got = seen.got[x]
+    if got is None or got.shape != o.want[x].shape or not np.all(np.isfinite(got)) or error_of(seen, x) <= TOLERANCE:
+        return None
+    if close(got, o.g * seen.out):
+        found: Mistake | None = Mistake("forward", "is g times the result of forward, where g times the derivative belongs")
+    else:
+        found = other_operation([seen], x) or known_function([seen], x)
+    return found and Mistake(found.family, f"near 0 {found.text}; elsewhere it is not even that, as a series that was cut")
 
 
 def _polynomial(at: np.ndarray, slope: np.ndarray) -> np.ndarray | None:

@@ -8,8 +8,10 @@ value taken for a constant. One slip changes what one link passes on; what that 
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -119,6 +121,9 @@ class Chain:
 
     def looked(self, *about: Any) -> None:
         """The engine says that numbers are looked at: no harm, since the chain is one of these numbers."""
+
+    def created(self, tensor: Tensor) -> None:
+        """The engine says that a tensor is made of numbers: a constant, which no step gives."""
 
     def operation(self, op: Any, args: Any, settings: Mapping[str, Any]) -> Any:
         """Run one row, and note it: the engine calls this for each."""
@@ -425,6 +430,8 @@ def chains(o: Observation, x: str) -> list[Chain | None]:
             inputs = {y: np.broadcast_to(a, shape) for y, a, shape in zip(reference.inputs, o.inputs, shapes, strict=True)}
             functions = [reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ())
             made = [_chain(f, inputs, o.settings, o.g) for f in functions]
+            if reference.function and made[0] and len(made[0].steps) == 1:
+                made += [_chain(f, inputs, o.settings, o.g) for f in _spelled_out(made[0].steps[0])]
             if reference.row is not None and not functions:
                 made = [_chain(reference.row.forward, inputs, reference.call_settings(o.settings), o.g)]
             o.about_right["chains", shapes] = made
@@ -453,6 +460,19 @@ def _chain(function: Callable, inputs: Mapping[str, np.ndarray], settings: Mappi
         return Chain(function, inputs, settings, g)
     except Exception:  # not every formula runs on tensors, and not every function is made of rows
         return None
+
+
+def _spelled_out(step: RowCall) -> Iterator[Callable]:
+    """A function that is one row of the table, in simpler ones."""
+
+    def spelled(*tensors: Tensor, function: Callable, **_: Any) -> Tensor:
+        taken = inspect.signature(function).parameters
+        settings = {name: step.names[name] for name in step.row.settings if name in taken}
+        constants = step.names["raw"]
+        return function(*(tensors[s] if s is not None else from_numpy(constants[k]) for k, s in enumerate(step.sources)), **settings)
+
+    for function in DECOMPOSITIONS.get(step.row.name, ()):
+        yield partial(spelled, function=function)
 
 
 def _with_received(chain: Chain | None, o: Observation, x: str) -> Chain | None:

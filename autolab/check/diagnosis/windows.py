@@ -17,6 +17,7 @@ from .diagnosis import Mistake
 from .jacobian import rows_of
 
 MOST_PLACES = 12  # along each axis of the result; each costs a call of the rule
+LEAST_SEEN = 2  # results in which an entry of a window lies inside the input: one alone would fit any step
 
 
 class Windows(NamedTuple):
@@ -187,11 +188,12 @@ def _windows(touched: np.ndarray) -> Windows | None:
         if (
             reach
             and len(set(np.diff(reach))) < 2
+            and all(np.sum(touched & (q - step * p == d)) >= LEAST_SEEN for d in reach)
             and np.array_equal((np.subtract.outer(q - step * p, reach) == 0).any(-1), touched)
             and (best is None or len(reach) < len(best.reach))
         ):
             best = Windows(step, tuple(int(d) for d in reach))
-    if best is None or (touched.any(axis=1).sum() < 2 and count > 1):
+    if best is None or (count == 2 and len(best.reach) == 1):  # two places lie on a line in any case
         return None
     return best
 

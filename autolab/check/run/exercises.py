@@ -21,6 +21,7 @@ from .spec import POINTS, Spec
 
 IMAGES = (((2, 3, 4, 6),), ((2, 2, 6, 6),))
 LAYER = {**POINTS, "value": 13.5}  # several inputs
+CHANNEL = (0, 2)  # of (N, C, L): what a channel has of it
 MOST = {"x": 5.0}  # the gradient for x is most of the work
 TWICE = {"not summed": "This input entry was used more than once; what happens to its contributions?"}
 
@@ -109,6 +110,41 @@ def per_rms(x):
     return 1 / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)
 
 
+def huber(x, delta):
+    """A square near 0, a straight line farther out; value and slope are continuous at delta."""
+    return np.where(np.abs(x) <= delta, 0.5 * x * x, delta * (np.abs(x) - 0.5 * delta))
+
+
+def scores_back(g, x, t):
+    """The gradient for x / t, of which the softmax was taken."""
+    return softmax_back(g, softmax(x / t))
+
+
+def of_channels(a):
+    """One number for each channel of (N, C, L), as (1, C, 1), so that it meets its channel."""
+    return a.reshape(1, -1, 1)
+
+
+def size_of_rows(x):
+    """The Euclidean norm of each row, which stays with size 1."""
+    return np.sqrt((x * x).sum(axis=-1, keepdims=True))
+
+
+def unit_rows(x):
+    """Each row divided by its norm."""
+    return x / size_of_rows(x)
+
+
+def across(g, unit):
+    """g without its part along the unit rows."""
+    return g - unit * (g * unit).sum(axis=-1, keepdims=True)
+
+
+def cosines(x, y):
+    """The cosine of the angle between row i of x and row i of y."""
+    return (unit_rows(x) * unit_rows(y)).sum(axis=-1)
+
+
 def windows(x, size):
     """Every window of `size` along the last axes of x, as new axes at the end."""
     return sliding_window_view(x, size, axis=tuple(range(-len(size), 0)))
@@ -184,6 +220,18 @@ def with_index(rng, shapes, settings):
     return draw(rng, shapes[0]), index
 
 
+def with_texts(rng, shapes, settings):
+    """Word vectors and texts: one word twice in one text, one in two texts, one in none."""
+    index = rng.integers(0, shapes[0][0] - 1, shapes[1])
+    index[0, :2] = index[1, 0] = 0
+    return draw(rng, shapes[0]), index
+
+
+def with_temperatures(rng, shapes, settings):
+    """Scores, and a positive temperature for each row."""
+    return draw(rng, shapes[0]), draw(rng, shapes[1], 0.1, 3.0)
+
+
 def with_classes(rng, shapes, settings):
     """Scores (N, C) and a class for each row."""
     n, c = shapes[0]
@@ -223,6 +271,10 @@ EXERCISES = (
                     x=lambda g, x, low, high: g * inside(x, low, high)), settings=({"low": -1.05, "high": 1.55},)),
     Spec("softplus", Op("softplus", lambda x: log1p_exp(x), ELEMENTWISE,
                         x=lambda g, x: g * sigmoid(x)), extreme={"x": LARGE}),
+    Spec("fourth_power", Op("fourth_power", lambda x: x * x * x * x, ELEMENTWISE, x=lambda g, x: 4 * g * x * x * x), scaled=1e3),
+    Spec("huber", Op("huber", lambda x, *, delta: huber(x, delta), ELEMENTWISE,
+                     x=lambda g, x, delta: g * np.clip(x, -delta, delta)), settings=({"delta": 1.05},)),
+    Spec("binarize", Op("binarize", lambda x: np.sign(x), ELEMENTWISE, x=lambda g, x: g * inside(x, -1, 1)), surrogate=True),
     # ps3
     Spec("var", settings=({"axis": 0}, {"axis": -1}), shapes=ROWS, scaled=1e3),
     Spec("amax", settings=({"axis": -1}, {"axis": 0}), shapes=ROWS, make=with_ties),
@@ -239,6 +291,10 @@ EXERCISES = (
     Spec("where", shapes=(((3, 5),) * 3, ((4, 4),) * 3), make=with_condition),
     # ps4
     Spec("embedding", shapes=(((6, 3), (5,)), ((5, 4), (2, 4)), ((4, 4), (4,))), make=with_index, hints=TWICE),
+    Spec("embedding_bag", Op("embedding_bag", lambda weight, index: weight[index].mean(axis=1), LINEAR,
+                             weight=lambda g, index, weight_shape: add_rows(
+                                 np.stack([g] * index.shape[1], axis=1) / index.shape[1], index, weight_shape)),
+         shapes=(((6, 3), (5, 4)), ((5, 4), (2, 3)), ((4, 4), (4, 4))), make=with_texts, hints=TWICE),
     Spec("dropout", Op("dropout", lambda x, mask, *, p: x * mask / (1 - p), GENERAL,
                        x=lambda g, mask, p: g * mask / (1 - p)),
          settings=({"p": 0.4},), shapes=BINARY, make=with_mask),
@@ -277,6 +333,24 @@ EXERCISES = (
                             g * weight - x * per_rms(x) * average(g * weight * x * per_rms(x))),
                         weight=lambda g, x: (g * x * per_rms(x)).sum(axis=0)),
          points=LAYER, weights=MOST, shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
+    Spec("temperature_softmax", Op("temperature_softmax", lambda x, t: softmax(x / t), GENERAL,
+                                   x=lambda g, x, t: scores_back(g, x, t) / t,
+                                   t=lambda g, x, t: -(scores_back(g, x, t) * x).sum(axis=-1, keepdims=True) / (t * t)),
+         points=LAYER, shapes=(((3, 5), (3, 1)), ((4, 4), (4, 1)), ((6, 3), (6, 1))), make=with_temperatures, extreme={"x": LARGE}),
+    Spec("channel_norm", Op("channel_norm", lambda x, weight, bias: normal(x, CHANNEL) * of_channels(weight) + of_channels(bias), GENERAL,
+                            x=lambda g, x, weight: per_deviation(x, CHANNEL) * (
+                                g * of_channels(weight) - average(g * of_channels(weight), CHANNEL)
+                                - normal(x, CHANNEL) * average(g * of_channels(weight) * normal(x, CHANNEL), CHANNEL)),
+                            weight=lambda g, x: (g * normal(x, CHANNEL)).sum(axis=(0, 2)), bias=lambda g: g.sum(axis=(0, 2))),
+         points=LAYER, weights=MOST, shapes=(((5, 3, 4), (3,), (3,)), ((3, 3, 3), (3,), (3,)), ((2, 4, 7), (4,), (4,)))),
+    Spec("weight_norm", Op("weight_norm", lambda v, s: unit_rows(v) * s, GENERAL,
+                           v=lambda g, v, s: across(g * s, unit_rows(v)) / size_of_rows(v),
+                           s=lambda g, v: (g * unit_rows(v)).sum(axis=-1, keepdims=True)),
+         points=LAYER, weights={"v": 2.0}, shapes=(((3, 5), (3, 1)), ((4, 4), (4, 1)), ((6, 3), (6, 1)))),
+    Spec("cosine", Op("cosine", lambda x, y: cosines(x, y), GENERAL,
+                      x=lambda g, x, y: g[..., None] * across(unit_rows(y), unit_rows(x)) / size_of_rows(x),
+                      y=lambda g, x, y: g[..., None] * across(unit_rows(x), unit_rows(y)) / size_of_rows(y)),
+         points=LAYER, shapes=(((3, 5), (3, 5)), ((4, 4), (4, 4)), ((6, 3), (6, 3)))),
     Spec("attention", _ATTENTION, points=LAYER,
          shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 6), (2, 5, 6), (2, 5, 2)))),
 )  # fmt: skip

@@ -13,7 +13,7 @@ import pkgutil
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -90,11 +90,24 @@ ENGINE = {
     "apply", "autograd", "backward", "checkpoint", "enable_grad", "func", "grad", "grad_fn", "gradcheck", "hessian", "jacobian",
     "jacfwd", "jacrev", "jvp", "linearize", "set_grad_enabled", "vjp",
 }  # fmt: skip
-DYNAMIC = {
-    "__import__", "attrgetter", "builtins", "compile", "delattr", "eval", "exec", "getattr", "getattribute", "globals", "importlib",
-    "input", "inspect", "load", "loads", "locals", "memmap", "methodcaller", "open", "operator", "os", "setattr", "sys", "vars",
-}  # fmt: skip
+DYNAMIC = set(
+    "ForwardRef NpzFile __import__ ag_frame attrgetter breakpoint builtins compile cr_frame ctypeslib delattr eval "
+    "evaluate_forward_ref exec f2py f_back f_builtins f_globals f_locals get_ipython get_type_hints getattr getattribute gi_frame "
+    "globals importlib input inspect load loads locals make_dataclass memmap methodcaller npyio open operator os read_array rundocs "
+    "runstring setattr sys tb_frame testing update_wrapper vars wraps".split()
+)
+GRAPH = {"Stepper", "TABLE", "edge", "explore"}  # what shows a graph, or holds one
+VALUES = {"fft", "linalg", "random", "size", "special", "version"}  # modules of autolab whose functions a rule may use
 AT_ONCE = {"apply", "backward"}  # calls in a statement that runs once, before the judge asks: `y.backward()`
+
+
+@cache
+def _ways_in() -> frozenset[str]:
+    """The names of autolab's modules, and of those that lie in what a rule may use: by them it gets to the table of rules."""
+    used = [autolab, *(import_module(f"autolab.{name}") for name in sorted(VALUES))]
+    folders = {found.name for module in used for found in pkgutil.iter_modules(getattr(module, "__path__", ()))}
+    bound = {name for module in used for name, value in vars(module).items() if isinstance(value, ModuleType)}
+    return frozenset((folders | bound | set(autolab._MODULES)) - VALUES)
 
 
 @lru_cache(512)  # most cells are as they were released
@@ -126,7 +139,7 @@ def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
 def _reaches(node: ast.AST, later: bool) -> bool:
     if isinstance(node, ast.Attribute):
         shown = not later and node.attr == "grad" and isinstance(node.value, ast.Name) and node.value.id not in ("torch", "autolab")
-        return not shown and (node.attr in ENGINE or node.attr in DYNAMIC or node.attr.startswith("_"))
+        return not shown and (node.attr in ENGINE | DYNAMIC | GRAPH | _ways_in() or node.attr.startswith("_"))
     if isinstance(node, ast.Name):
         return node.id in DYNAMIC or (node.id.startswith("__") and node.id != "__name__")
     if isinstance(node, ast.Import):
@@ -137,5 +150,5 @@ def _reaches(node: ast.AST, later: bool) -> bool:
             return any(alias.name not in FROM_AUTOLAB for alias in node.names)
         return root not in MODULES or any(alias.name in DYNAMIC or alias.name == "*" for alias in node.names)
     if isinstance(node, ast.MatchClass):
-        return bool(node.kwd_attrs)
+        return bool(node.kwd_attrs or node.patterns)  # an attribute by a name, or by one of __match_args__
     return False

@@ -43,6 +43,9 @@ SUSPICIOUS = {
     COMPLEX: (
         r"\b(complex\d*|csingle|cdouble|cmath|imag|emath|c?longdouble|(float|complex)(96|128|160|192|256)|mpmath)\b"
         r"|\b(import|from) (decimal|fractions)\b|\b\d[\d_.]{0,30}(e[-+]?\d{1,4})?[jJ]\b"
+        r"|\b(scimath|view_as_complex|typecodes|sctypeDict)\b|\.(i?r?fftn?|eig|eigvals|polar|roots)\b"
+        r"|(?<!order=)['\"][<>=|]?(D|F|G|g|c8|c16|c32|f12|f16)['\"]"  # what NumPy calls these dtypes
+        r"|\(-\d[\d.]{0,30}\) ?\*\* ?\(?(0?\.\d|1 ?/)|pow(er)?\(-\d"  # a root of a negative number
     ),
     "the checker": r"autolab\.course|\b(BEHAVIOURS|SPECS|LocalCandidate|LocalPlayer)\b",
     "what others rely on": (

@@ -150,7 +150,7 @@ def conv_input(g: Any, weight: Any, *, shape: Any, stride: Any, padding: Any, di
     if channels >= g.shape[1] and all(s == 1 for s in stride) and min(around) >= 0 and not is_depthwise(weight.shape, groups):
         # Each entry of the result sees g through the taps in reverse: then nothing is added up but in the product.
         w = np.swapaxes(weight.reshape(groups, -1, *weight.shape[1:]), 1, 2).reshape(channels, -1, *kernel)
-        reverse = np.ascontiguousarray(np.flip(w, range(2, w.ndim)))
+        reverse = np.ascontiguousarray(np.flip(w, tuple(range(2, w.ndim))))
         return conv(g, reverse, None, stride=stride, padding=around, dilation=dilation, groups=groups)
     w = by_group(flat(weight), groups).mT
     out = np.empty((n, channels, *shape), np.result_type(g, weight))

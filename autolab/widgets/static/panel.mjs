@@ -291,14 +291,14 @@ function panel(model, el) {
     });
     paint(tiles, tiles.map((_, i) => drawnIn(i, frame.picture)), parts, moves);
     tiles.forEach(touch.dress);
-    if (handy && tiles.length > 1) leaveOut();
+    readout.hidden = !has("al-heat-cell");
+    place.hidden = !frame.picture.length;
+    stack();
+    if (handy && tiles.length > 1) leaveOut(); // now that each tile has its place
     if (focused && !place.contains(document.activeElement)) {
       const again = [...place.querySelectorAll("[data-key][tabindex]")].find((el) => el.dataset.key === focused && el.tabIndex >= 0);
       (again || place).focus({ preventScroll: true });
     }
-    readout.hidden = !has("al-heat-cell");
-    place.hidden = !frame.picture.length;
-    stack();
     if (!touch.busy()) reveal(frame);
     for (const svg of tiles) {
       if (moves) fly(svg, way > 0 ? frame.flights || [] : way < 0 && before.flights || [], way < 0);
