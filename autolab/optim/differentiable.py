@@ -12,8 +12,7 @@ from typing import Any
 
 from autolab import dtypes
 from autolab.engine.modes import recording
-from autolab.engine.tensor import Tensor
-from autolab.optim.optimizer import scalar
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.complex_numbers import view_as_complex, view_as_real
 from autolab.torch_api.pointwise import clamp, clone, maximum, sign, sqrt, to, where
 
@@ -40,7 +39,8 @@ def asgd(x: Any, g: Any, state: Settings, t: int, group: Settings) -> Any:
     lr, lambd, eta, mu = float(group["lr"]), group["lambd"], state["eta"].item(), state["mu"].item()
     x = x * (1 - lambd * eta) - g * eta
     state["ax"] = clone(x) if mu == 1 else state["ax"] + (x - state["ax"]) * mu
-    state["eta"], state["mu"] = scalar(lr / (1 + lambd * lr * t) ** group["alpha"]), scalar(1 / max(1, t - group["t0"]))
+    after = lr / (1 + lambd * lr * t) ** group["alpha"], 1 / max(1, t - group["t0"])
+    state["eta"], state["mu"] = (new_tensor(dtypes.default.floating.type(number)) for number in after)
     return x
 
 

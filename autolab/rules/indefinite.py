@@ -74,7 +74,7 @@ def factor(a, hermitian):
             a[rest, rest] -= scaled @ adjoint(left, hermitian).T
             a[rest, k : last + 1] = scaled
         pivots[k : last + 1] = other + 1 if step == 1 else -other - 1
-        k += step
+        k = k + step
     return np.tril(a), pivots, info
 
 
@@ -96,7 +96,7 @@ def solve_one(a, pivots, x, hermitian):
         x[last + 1 :] -= a[last + 1 :, k : last + 1] @ x[k : last + 1]
         x[k : last + 1] = x[k] / a[k, k] if step == 1 else np.linalg.solve(block(a, k, hermitian), x[k : last + 1])
         blocks.append((k, last, other))
-        k += step
+        k = k + step
     for k, last, other in reversed(blocks):
         x[k : last + 1] -= adjoint(a[last + 1 :, k : last + 1], hermitian).T @ x[last + 1 :]
         x[[last, other]] = x[[other, last]]

@@ -80,10 +80,10 @@ def test_what_a_network_spends_its_time_in_has_the_ratios_of_the_lesson(name, ra
     assert operations(TABLE[name]).ratio() == pytest.approx(ratio, abs=0.05)
 
 
-def test_all_rows_but_three_are_accounted_for_and_most_are_at_five_or_below(lesson):
+def test_all_rows_but_five_are_accounted_for_and_most_are_at_five_or_below(lesson):
     lesson.run("histogram-count")
     ratios = [counts.ratio() for counts in lesson["found"].values()]
-    assert set(lesson["refuse"]) == {"igamma", "igammac", "ctc_loss_back"}
+    assert set(lesson["refuse"]) == {"igamma", "igammac", "ctc_loss_back", "ldl_factor", "ldl_solve"}
     assert np.mean(np.array(ratios) <= 5) > 0.8 and max(ratios) < 27 and round(np.median(ratios)) == 3
     assert {"expand", "gather", "embedding"} <= {*lesson["adding"]} <= {*lesson["moves"]}
 

@@ -427,6 +427,7 @@ def test_what_the_second_run_computed_is_let_go():
         y.sum().backward(retain_graph=True)
         return y
 
+    run()  # what is loaded when first used is not counted
     assert held(run)[0] < 2.5 * x.nbytes  # the result and the gradient
 
 

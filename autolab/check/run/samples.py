@@ -92,6 +92,12 @@ def with_condition_first(rng: np.random.Generator, shapes: Any, settings: Any) -
     return condition, x, *rest
 
 
+def with_pivots(rng: np.random.Generator, shapes: Any, settings: Any) -> tuple[np.ndarray, ...]:
+    """A factor, pivots that exchange no rows, and a right-hand side."""
+    factor, pivots, side = shapes
+    return uniform(rng, factor), np.arange(1, pivots[0] + 1), uniform(rng, side)
+
+
 def real_and_imaginary(rng: np.random.Generator, shapes: Any, settings: Any) -> tuple[np.ndarray, ...]:
     return tuple(uniform(rng, shape) + 1j * uniform(rng, shape) for shape in shapes)
 
@@ -129,6 +135,7 @@ def _samples() -> Iterator[Spec]:
     yield from (one("binary_cross_entropy_with_logits", x, x, x, (10,), reduction="mean"), one("batch_norm", x, (10,), (10,), eps=1e-5))
     yield from (one("layer_norm", x, (10,), (10,), axes=(-1,), eps=1e-5), one("rms_norm", x, (10,), axes=(-1,), eps=1e-5))
     yield from (one("ctc_loss", (8, 2, 5), make=with_labels, **CTC), one("ctc_loss_back", (2,), (8, 2, 5), make=with_labels, **CTC))
+    yield one("ldl_solve", (8, 8), (8,), (8, 2), make=with_pivots, hermitian=False)
     # Moving numbers about.
     rows = np.array([0, 2, 2, 1])
     yield from (one("select", x, key=(0,)), one("slice", x, key=(slice(1, 7),)), one("index", x, key=(rows,)))
