@@ -40,7 +40,9 @@ OTHERS = {
     "anywidget": ["psygnal", "typing-extensions", "ipywidgets"], "psygnal": [], "graphviz": [], "tqdm": [], "comm": ["traitlets"],
     "ipywidgets": ["traitlets", "comm", "ipython", "jupyterlab-widgets", "widgetsnbextension"], "jupyterlab-widgets": [],
 }  # fmt: skip
-AUTOLAB = [*COMPILED, "anywidget", "ipywidgets", "graphviz", "tqdm"]
+AUTOLAB = [*COMPILED, "anywidget", "ipywidgets", "tqdm"]
+# What else programs import, with what it depends on: fetched from Pyodide's distribution then.
+IMPORTED = "imageio", "matplotlib", "networkx", "pandas", "pillow", "requests", "scikit-image", "scikit-learn", "scipy", "statsmodels", "sympy"
 APPS = "tree", "notebooks"
 # A course's notebook may lack it, or name a kernel of its author: a dialog would ask. A file that is downloaded with it opens anywhere.
 KERNEL_OF_NOTEBOOKS = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
@@ -102,6 +104,11 @@ def fetch() -> Path:
 
 def pure(packages: dict) -> list[str]:
     """The packages of Pyodide that the kernel and autolab need, in Python alone."""
+    return sorted(with_dependencies(packages, [*KERNEL, *(name for depends in OTHERS.values() for name in depends)]))
+
+
+def with_dependencies(packages: dict, names: Iterable[str]) -> list[str]:
+    """These packages of Pyodide, and those that they need, without what is here in another form."""
     needed: list[str] = []
 
     def add(names: Iterable[str]) -> None:
@@ -111,10 +118,8 @@ def pure(packages: dict) -> list[str]:
                 needed.append(name)
                 add(packages[name]["depends"])
 
-    add(KERNEL)
-    for depends in OTHERS.values():
-        add(depends)
-    return sorted(needed)
+    add(names)
+    return needed
 
 
 def autolab_wheel(pyodide: Path, folder: Path) -> Path:
@@ -212,8 +217,8 @@ def distribution(pyodide: Path, folder: Path, local: list[Path]) -> None:
         add(name, fetched[name], [name.replace("-", "_")], {"pyodide-kernel": ["comm", "ipython"], "piplite": ["micropip"]}.get(name, []))
     add("autolab-grad", autolab_wheel(pyodide, folder), ["autolab"], AUTOLAB)
     add("torch", torch_wheel(folder), ["torch"], ["autolab-grad"])
-    # The others, Matplotlib among them, are asked for where a program imports them.
-    lock["packages"] = {name: {**entry, "file_name": host() + entry["file_name"]} for name, entry in known.items()} | entries
+    asked = {name: {**known[name], "file_name": host() + known[name]["file_name"]} for name in with_dependencies(known, IMPORTED)}
+    lock["packages"] = asked | entries
     (folder / "pyodide-lock.json").write_text(json.dumps(lock), "utf-8")
 
 

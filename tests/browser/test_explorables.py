@@ -148,8 +148,8 @@ def test_a_tile_has_the_room_that_its_scene_needs_and_below_another_begins_with_
 
     page = open_page(Panel("Scenes", [panels.choice("size", ["small", "large"])], make, [], (600, 300), breaks=[300]))
     for size, width, boxes in [
-        ("small", 1100, [(0, 0, 102, 102), (300, 0, 102, 252)]), ("large", 1100, [(0, 0, 272, 272), (300, 0, 272, 252)]),
-        ("large", 420, [(0, 0, 272, 272), (300, 188, 272, 64)]),
+        ("small", 1100, [(0, 0, 100, 100), (300, 0, 100, 250)]), ("large", 1100, [(0, 0, 270, 270), (300, 0, 270, 250)]),
+        ("large", 420, [(0, 0, 270, 270), (300, 190, 270, 60)]),
     ]:  # fmt: skip
         page.set_viewport_size({"width": width, "height": 800})
         page.get_by_role("combobox").select_option(size)

@@ -99,8 +99,8 @@ def test_a_cell_that_was_stopped_is_named_as_its_author_knows_it(source):
     for broken, said in ((too_long(), "2 seconds to compute"), (Broken("the process ended"), "restart your kernel")):
         grader.ask = lambda *_, broken=broken: (_ for _ in ()).throw(broken)
         result = type("Result", (), {"notes": [], "suspicious": []})()
-        grader._student(nbformat.from_dict(dict(cell(source, "square"))), "cell 6", result)
-        assert result.notes[0].startswith("the answer 'square' was stopped: ") and said in result.notes[0]
+        grader._student(nbformat.from_dict(dict(cell(source, "fourth_power"))), "cell 6", result)
+        assert result.notes[0].startswith("the answer 'fourth_power' was stopped: ") and said in result.notes[0]
 
 
 def test_formulas_are_set_without_a_script_or_a_mark_beside_headings():

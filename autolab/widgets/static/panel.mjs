@@ -39,7 +39,7 @@ function panel(model, el) {
     return best;
   }
   const canSet = (c, k) => isKnown({ ...model.get("at"), [c.name]: k });
-  const stuck = (c) => model.page && c.kind !== "actions" && !c.stops.some((_, k) => k !== model.get("at")[c.name] && canSet(c, k));
+  const stuck = (c) => Boolean(model.page) && c.kind !== "actions" && !c.stops.some((_, k) => k !== model.get("at")[c.name] && canSet(c, k));
 
   const go = (wanted, forget) => {
     const at = reachable(wanted);
