@@ -42,7 +42,7 @@ OTHERS = {
 }  # fmt: skip
 AUTOLAB = [*COMPILED, "anywidget", "ipywidgets", "tqdm"]
 # What else programs import, with what it depends on: fetched from Pyodide's distribution then.
-IMPORTED = "imageio", "matplotlib", "networkx", "pandas", "pillow", "requests", "scikit-image", "scikit-learn", "scipy", "statsmodels", "sympy"
+IMPORTED = "imageio matplotlib networkx pandas pillow requests scikit-image scikit-learn scipy statsmodels sympy".split()
 APPS = "tree", "notebooks"
 # A course's notebook may lack it, or name a kernel of its author: a dialog would ask. A file that is downloaded with it opens anywhere.
 KERNEL_OF_NOTEBOOKS = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
