@@ -129,7 +129,9 @@ def test_jvp_is_the_transpose_of_vjp(calls, name):
 def test_a_derivative_that_nobody_has_is_refused_in_both_directions(calls, name):
     for call, xs in calls(name)[:1]:
         for transform in (lambda f: func.grad(lambda *ys: f(*ys)[0].sum())(*xs), lambda f: func.jvp(f, tuple(xs), tuple(xs))):
-            with pytest.raises(NotImplementedError, match=f"the derivative for '{name.replace('.', '_')}[_ex]*(: input)?' is not implemented"):
+            with pytest.raises(
+                NotImplementedError, match=f"the derivative for '{name.replace('.', '_')}[_ex]*(: input)?' is not implemented"
+            ):
                 transform(call)
 
 
