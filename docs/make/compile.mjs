@@ -22,6 +22,7 @@ unused = re.compile(r"""
     | jedi/third_party/typeshed/stdlib/3/(distutils|tkinter)/
     | .*/(tests|sphinxext)/
     | prompt_toolkit/contrib/                                # of terminals
+    | tqdm/(contrib/|(completion|dask|keras|rich|tk|tqdm)\\.) # of other libraries and of terminals
     | pygments/formatters/(bbcode|groff|img|irc|pangomarkup|rtf|svg)
     | pygments/styles/(abap|algol|arduino|borland|igor|lilypond|paraiso|perldoc|rainbow|rrt|sas|staroffice|stata|trac)
     | pygments/lexers/(?!__init__|_mapping|python|special)   # other languages

@@ -37,7 +37,7 @@ COMPILED = "numpy", "ml-dtypes"
 KERNEL = "micropip", "packaging", "ipython", "comm", "jedi", "traitlets"  # what the kernel begins with
 # What Pyodide does not have. Each with what it depends on.
 OTHERS = {
-    "anywidget": ["psygnal", "typing-extensions", "ipywidgets"], "psygnal": [], "graphviz": [], "tqdm": [], "comm": ["traitlets"],
+    "anywidget": ["psygnal", "typing-extensions", "ipywidgets"], "psygnal": [], "tqdm": [], "comm": ["traitlets"],
     "ipywidgets": ["traitlets", "comm", "ipython", "jupyterlab-widgets", "widgetsnbextension"], "jupyterlab-widgets": [],
 }  # fmt: skip
 AUTOLAB = [*COMPILED, "anywidget", "ipywidgets", "tqdm"]
