@@ -92,7 +92,8 @@ def test_a_release_shows_no_rule():
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"), [("softsign", "g / (1 + np.abs(x))"), ("cubic", "g * (3 * x - 2)"), ("mirrored_relu", "g * (x < 0)"), ("decay", "g * out")]
+    ("name", "rule"),
+    [("softsign", "g / (1 + np.abs(x))"), ("cubic", "g * (3 * x - 2)"), ("mirrored_relu", "g * (x < 0)"), ("decay", "g * out")],
 )
 def test_a_wrong_rule_differs_from_differences_of_its_forward(name, rule):
     variant = read_bank(EXERCISES, "ps2").variants[name]
