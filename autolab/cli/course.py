@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -104,31 +105,42 @@ def course() -> None:
 @course.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("sets", nargs=-1)
+@click.option("--weeks", type=click.Choice(["8", "12"]), help="Its problem sets and a schedule, in place of SETS.")
+@click.option("--start", type=click.DateTime(["%Y-%m-%d"]), help="With --weeks: the first day, such as 2027-02-01, for dates.")
 @click.option("--release/--no-release", default=True, help="Also make the students' notebooks (a few seconds a set).")
 @JSON
 @course_command
-def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> None:
+def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime | None, release: bool, as_json: bool) -> None:
     """Start a course in FOLDER with the problem sets SETS, or all of them.
 
     Afterwards FOLDER holds source/ (with solutions), text/ (what you edit), release/ (what students get) and
-    nbgrader_config.py: every nbgrader command works in it.
+    nbgrader_config.py: every nbgrader command works in it. With --weeks it has schedule.md as well: what to read, hand out and
+    collect in which week.
 
     \b
         autolab course new mycourse ps2 ps3
+        autolab course new mycourse --weeks 12 --start 2027-02-01
     """
+    if sets and weeks:
+        raise CommandError(f"--weeks {weeks} has its own problem sets: leave {' '.join(sets)} out, or leave --weeks out")
+    if start and not weeks:
+        raise CommandError("--start is the first day of a schedule: say --weeks 8 or --weeks 12 as well")
+    from autolab.course import schedule
     from autolab.course.problem_sets import problem_sets
 
     problem_sets()  # says what to install before it is found that nbgrader is missing too
     from autolab.course.scaffold import nbgrader, new_course
 
-    made = new_course(folder, sets)
+    made = new_course(folder, schedule.sets_of(int(weeks)) if weeks else sets)
+    if weeks:
+        (folder / schedule.FILE).write_text(schedule.schedule(int(weeks), start.date() if start else None), "utf-8")
     for name in made if release else ():
         click.echo(f"{name}: making what students get", err=True)
         nbgrader(folder, "generate_assignment", name)
     if as_json:
         click.echo(json.dumps({"folder": str(folder), "sets": made, "released": release}))
         return
-    click.echo(f"{folder}: {', '.join(made)}")
+    click.echo(f"{folder}: {', '.join(made)}" + f"; the weeks are in {schedule.FILE}" * bool(weeks))
     click.echo(f"Next: cd {folder} && autolab course check {made[0]}")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autolab.check import check
+from autolab.check import BEHAVIOURS, Behaviour, LocalPlayer, Scene, check
+from autolab.check.api.judge_behaviour import judge_behaviour
 from autolab.check.api.points import CREDIT, PART, SLIP
 from autolab.check.diagnosis.hints import HINTS
 from autolab.check.run.exercises import average, normal, per_deviation
@@ -104,3 +105,40 @@ def test_every_family_that_earns_a_part_has_a_hint():
 def test_every_wrong_rule_costs_a_twentieth():
     kept = {w.rule.__name__: part(w.operation, w.rule) for w in WRONG}
     assert {name: share for name, share in kept.items() if share > 0.95} == {}
+
+
+def zeros(first=0.0, *rest, **settings):
+    return np.zeros(np.shape(first)) if isinstance(first, np.ndarray) else 0.0
+
+
+UNRELATED = {
+    "a number": lambda *args, **settings: 7.25,
+    "an array": lambda *args, **settings: np.array([7.25, -3.5, 2.125]),
+    "a pair": lambda *args, **settings: (7.25, -3.5),
+    "nothing": lambda *args, **settings: None,
+    "an empty list": lambda *args, **settings: [],
+    "zeros": zeros,
+    "a pair of zeros": lambda *args, **settings: (zeros(*args), zeros(*args)),
+    "its input": lambda first=None, *rest, **settings: first,
+    "its last input": lambda *args, **settings: args[-1] if args else None,
+    "its inputs": lambda *args, **settings: args,
+    "a constant function": lambda *args, **settings: lambda *inner: 7.25,
+    "an empty class": type("Answer", (), {}),
+    "no table": {},
+}
+
+
+@pytest.mark.parametrize("given", UNRELATED)
+def test_an_answer_that_has_nothing_to_do_with_an_exercise_earns_nothing(given):
+    earned = {name: judge_behaviour(b, LocalPlayer(b, UNRELATED[given], seconds=1)).points for name, b in BEHAVIOURS.items()}
+    assert {name: points for name, points in earned.items() if points} == {}
+
+
+def test_what_comes_besides_earns_as_much_of_its_points_as_the_rest():
+    value = [Scene(f"twice {n}", lambda f, n=n: {"result": f(n)}, lambda n=n: {"result": 2 * n}, "doubled", "Try it.") for n in (2, 3)]
+    calm = Scene("calm", lambda f: {"raises": f(0) is None}, lambda: {"raises": False}, "nothing is raised", "Try 0.", 3.0, side=True)
+    doubling = Behaviour("doubling", (*value, calm))
+    reports = [judge_behaviour(doubling, LocalPlayer(doubling, f)) for f in (lambda n: 2 * n, lambda n: n * n, lambda n: n)]
+    assert [report.points for report in reports] == [5, 2.5, 0]
+    assert [report.verdicts[2].passed for report in reports] == [True, True, None]
+    assert "wait for the rest" in reports[2].verdicts[2].reason

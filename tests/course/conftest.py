@@ -33,15 +33,15 @@ class Mul(Function):
         return g * y, g * x
 """
 RAISES = """
-class ReLU(Function):
+class Hinge(Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
-        return x * (x > 0)
+        return (1 - x) * (x < 1)
 
     @staticmethod
     def backward(ctx, g):
-        return g * (x > 0)
+        return -g * (x < 1)
 """
 
 
@@ -132,14 +132,14 @@ def course(tmp_path_factory):
 
     broken = answered(course)
     cell(broken, "fourth_power").source = "class FourthPower(Function)\n    pass"
-    cell(broken, "relu").source = RAISES
+    cell(broken, "hinge").source = RAISES
     without(broken, "mul-check")
     course.submit("broken", broken)
 
     sly = answered(course)
     cell(sly, "fourth_power").source += "\nimport autolab.check\nautolab.check.check = lambda *_: None"
-    cell(sly, "relu").source = "import os\nos._exit(0)"
-    without(sly, "relu-hidden", "why-sum")
+    cell(sly, "hinge").source = "import os\nos._exit(0)"
+    without(sly, "hinge-hidden", "why-sum")
     course.submit("sly", sly)
 
     course.nbgrader("autograde", "ps2")

@@ -23,14 +23,14 @@ def test_a_rule_that_forgets_to_sum_gets_partial_points(course):
 
 def test_a_broken_submission_is_graded_on_the_rest(course):
     # the syntax error and the exception cost their own points; the deleted test is put back
-    assert course.points("broken") == {**FULL, "fourth_power-check": 0, "fourth_power-hidden": 0, "relu-check": 1, "relu-hidden": 0}
+    assert course.points("broken") == {**FULL, "fourth_power-check": 0, "fourth_power-hidden": 0, "hinge-check": 1, "hinge-hidden": 0}
 
 
 def test_a_replaced_check_and_a_killed_process_change_no_other_grade(course):
     # check was replaced, and the cell of the last exercise ends the process: it costs the points of that exercise only
-    assert course.points("sly") == {**FULL, "relu-check": 0, "relu-hidden": 0, "why-sum": 0}
+    assert course.points("sly") == {**FULL, "hinge-check": 0, "hinge-hidden": 0, "why-sum": 0}
     assert "This cell was stopped: the process ended" in course.feedback_text("sly")
-    assert "cell 'relu-hidden' was missing, and is put back" in course.feedback_text("sly")
+    assert "cell 'hinge-hidden' was missing, and is put back" in course.feedback_text("sly")
 
 
 def test_feedback_says_what_is_wrong(course):
@@ -44,7 +44,7 @@ def test_feedback_says_what_is_wrong(course):
 def test_feedback_names_an_exception_and_its_line(course):
     text = course.feedback_text("broken")
     assert "backward raised NameError: name 'x' is not defined" in text
-    assert "line 9: return g * (x > 0)" in text
+    assert "line 9: return -g * (x < 1)" in text
 
 
 def test_hidden_tests_are_neither_released_nor_in_feedback(course):

@@ -11,6 +11,7 @@ from autolab.course.grading import settings
 from autolab.course.grading.sandbox import Limits
 from autolab.course.quick_nbgrader import import_jsonschema
 from autolab.course.scaffold import add_exercise, new_course
+from autolab.course.schedule import SCHEDULES, schedule, sets_of
 
 from .conftest import ROOT
 
@@ -78,3 +79,29 @@ def test_jsonschema_is_imported_without_what_takes_long(tmp_path, monkeypatch):
     import_jsonschema()
     assert sys.modules.pop("jsonschema").slow is None
     assert importlib.import_module("rfc3987_syntax") and sys.modules.pop("rfc3987_syntax")
+
+
+@pytest.mark.parametrize("weeks", ["8", "12"])
+def test_a_course_of_weeks_has_the_sets_of_its_plan_and_a_schedule(tmp_path, weeks):
+    folder = tmp_path / "mycourse"
+    done = CliRunner().invoke(course, ["new", str(folder), "--weeks", weeks, "--start", "2027-02-01", "--no-release"])
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in (folder / "source").iterdir()) == [f"ps{n}" for n in range(1, 9)]
+    page = (folder / "schedule.md").read_text("utf-8")
+    assert "| 1 | 2027-02-01 | 00, 01" in page and page.count("\n| ") == int(weeks) + 1
+
+
+@pytest.mark.parametrize("weeks", SCHEDULES)
+def test_a_schedule_hands_each_set_out_and_collects_it_once(weeks):
+    rows = [line[1:-1].split(" | ") for line in schedule(weeks).splitlines() if line.startswith("| ")][1:]
+    handed_out, due = ([cell.split(":")[0].strip() for cell in column if cell.strip()] for column in list(zip(*rows, strict=True))[2:])
+    assert sorted(handed_out) == sorted(due) == list(sets_of(weeks))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["ps2", "--weeks", "8"], "leave ps2 out"), (["--start", "2027-02-01"], "--weeks 8 or --weeks 12")]
+)
+def test_weeks_and_names_of_sets_exclude_each_other(tmp_path, words, said):
+    done = CliRunner().invoke(course, ["new", str(tmp_path / "mycourse"), *words])
+    assert done.exit_code == 2 and said in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""No lesson, and no earlier problem set, has an answer that could be pasted into a problem set."""
+"""No lesson, and no earlier problem set, has an answer that could be pasted into a problem set, even with its settings deleted."""
 
 import ast
 import contextlib
@@ -7,6 +7,8 @@ import io
 import itertools
 import json
 import linecache
+import textwrap
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from autolab.check.behaviour.scenes import Behaviour, LocalPlayer
 from autolab.check.run.cases import cases
 from autolab.check.run.specs import spec_for
 from autolab.course.solutions import CALL, read
+from autolab.course.variants.bank import read_bank
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
@@ -80,6 +83,49 @@ def fits(thing, right):
     return kind(thing) == kind(right) and fewest <= needed <= len(names) and (kind(thing) == "rule" or names[:needed] == wanted[:needed])
 
 
+def shorter(rule, needed):
+    """The rule without its last arguments: in their place are words of its own, or 0 and 1."""
+    source = ast.parse(textwrap.dedent(inspect.getsource(rule.forward)))
+    words = {part.value for part in ast.walk(source) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    for settings in itertools.product(words | {0, 1}, repeat=arguments(rule)[1] - needed):
+
+        class Shorter(Function):
+            @staticmethod
+            def forward(ctx, *inputs, settings=settings):
+                return rule.forward(ctx, *inputs, *settings)
+
+            @staticmethod
+            def backward(ctx, *g):
+                found = rule.backward(ctx, *g)
+                return found[:needed] if isinstance(found, tuple) else found
+
+        yield Shorter
+
+
+def pasted(thing, right):
+    """What a student might paste where the right answer belongs."""
+    if fits(thing, right):
+        return [thing]
+    return shorter(thing, arguments(right)[1]) if kind(thing) == kind(right) == "rule" and arguments(thing)[1] > arguments(right)[1] else []
+
+
+@cache
+def entries():
+    """(set, entry of its bank): its spec, and how many arguments its rule takes."""
+    banks = [read_bank(ROOT / "exercises", path.stem) for path in sorted((ROOT / "exercises/bank").glob("*.toml"))]
+    rules = {(bank.set, name): v for bank in banks for name, v in bank.variants.items() if v.is_rule}
+    return {entry: (v.spec, len(v.inputs) + len(v.settings)) for entry, v in rules.items()}
+
+
+@cache
+def looks(exercise):
+    """What an answer is judged by: first by two cases, none of which is at a kink, then by all."""
+    spec = entries()[exercise][0] if exercise in entries() else spec_for(exercise)
+    reference = Reference.of(spec)
+    some = list(itertools.islice(cases(spec, reference, np.random.default_rng(0)), 2))
+    return [(replace(spec, kink=None), reference, some), (spec, reference, None)]
+
+
 def is_accepted(exercise, thing):
     """Whether it gets at least half of the points: one case or scene that fails is enough to say no."""
     with contextlib.redirect_stdout(io.StringIO()):
@@ -87,18 +133,25 @@ def is_accepted(exercise, thing):
             whole = BEHAVIOURS[exercise]
             first = Behaviour(whole.name, whole.scenes[:1])
             return all(judge_behaviour(part, LocalPlayer(part, thing, seconds=0.2)).passed for part in (first, whole))
-        spec = spec_for(exercise)
-        reference = Reference.of(spec)
-        some = list(itertools.islice(cases(spec, reference, np.random.default_rng(0)), 2))
-        reports = (judge(spec, reference, LocalCandidate(thing, reference), drawn=drawn, naming=False) for drawn in (some, None))
+        reports = (
+            judge(spec, reference, LocalCandidate(thing, reference), drawn=drawn, naming=False)
+            for spec, reference, drawn in looks(exercise)
+        )
         return all(report.points >= report.max_points / 2 for report in reports)
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.name[:2])
 def test_nothing_that_a_lesson_defines_is_the_answer_of_an_exercise(lesson):
     things = [(name, thing) for name, thing in of_lesson(lesson) if kind(thing) in ("rule", "class", "function")]
-    tried = [(name, exercise, thing) for name, thing in things for exercise, right in answers().items() if fits(thing, right)]
+    tried = [(name, exercise, one) for name, thing in things for exercise, right in answers().items() for one in pasted(thing, right)]
     assert [(name, *exercise) for name, exercise, thing in tried if is_accepted(exercise[1], thing)] == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.name[:2])
+def test_no_rule_of_a_lesson_is_that_of_an_entry_of_a_bank(lesson):
+    rules = [(name, thing, arguments(thing)) for name, thing in of_lesson(lesson) if kind(thing) == "rule"]
+    tried = [(name, e, rule) for name, rule, (names, fewest) in rules for e, (_, n) in entries().items() if fewest <= n <= len(names)]
+    assert [(name, entry) for name, entry, rule in tried if is_accepted(entry, rule)] == []
 
 
 @pytest.mark.parametrize("problem_set", SETS)

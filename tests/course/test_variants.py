@@ -92,7 +92,8 @@ def test_a_release_shows_no_rule():
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"), [("softsign", "g / (1 + np.abs(x))"), ("cube", "3 * g * x"), ("hinge", "g * (x < 1)"), ("decay", "g * out")]
+    ("name", "rule"),
+    [("softsign", "g / (1 + np.abs(x))"), ("cubic", "g * (3 * x - 2)"), ("mirrored_relu", "g * (x < 0)"), ("decay", "g * out")],
 )
 def test_a_wrong_rule_differs_from_differences_of_its_forward(name, rule):
     variant = read_bank(EXERCISES, "ps2").variants[name]
@@ -116,7 +117,7 @@ def test_an_entry_that_is_much_harder_is_a_problem():
 
 def test_a_rule_in_the_statement_is_a_problem():
     bank = read_bank(EXERCISES, "ps2")
-    said = replace(bank.variants["cube"], text="It is `3 * g * x * x`.")
+    said = replace(bank.variants["cubic"], text="It is `g * (3 * x * x - 2)`.")
     assert "the release shows the rule" in str(prove(said, bank, text_of("ps2"), naming=False).problems)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import autolab as torch
+from autolab.course.schedule import SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = (ROOT / "notebooks/README.md").read_text("utf-8")
@@ -35,6 +36,12 @@ def test_a_course_has_every_lesson_and_every_set_of_the_first_part(weeks):
     assert sorted(lesson for lessons, _, _ in rows for lesson in lessons) == [f"{n:02}" for n in range(18)]
     named = sorted(problem_set for _, problem_set, _ in rows if ":" in problem_set)
     assert named == [f"{s.name[2:]}: {s.topic}" for s in torch.exercises()[:8]]
+
+
+@pytest.mark.parametrize("weeks", [8, 12])
+def test_the_schedule_of_a_new_course_is_that_of_the_page(weeks):
+    said = [(tuple(lessons), f"ps{set_[0]}" if set_.strip() else "", "begun" not in set_) for lessons, set_, _ in weeks_of(weeks)]
+    assert said == list(SCHEDULES[weeks])
 
 
 @pytest.mark.parametrize("weeks", [8, 12])

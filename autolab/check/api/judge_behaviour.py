@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,8 +42,22 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
             found = replace(found, family="follows", certainty="likely", text=text)
         told.add(found.family if found.family == "time" else found.text)
         diagnoses.append(found)
-    report = Report(behaviour.name, tuple(verdicts), tuple(diagnoses), seed, time.perf_counter() - start)
+    weighed = tuple(_weighed(behaviour.scenes, verdicts))
+    report = Report(behaviour.name, weighed, tuple(diagnoses), seed, time.perf_counter() - start)
     return report if points is None else report.worth(points)
+
+
+def _weighed(scenes: Sequence[Scene], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
+    """What comes besides earns the part of its points that the other scenes earn of theirs."""
+    main = [v for scene, v in zip(scenes, verdicts, strict=True) if not scene.side]
+    share = sum(v.points for v in main) / sum(v.max_points for v in main)
+    for scene, verdict in zip(scenes, verdicts, strict=True):
+        if not scene.side or not verdict.passed or share == 1:
+            yield verdict
+        else:
+            reason = verdict.reason if share else "nothing against it so far"
+            reason += "; its points wait for the rest to be right"
+            yield replace(verdict, passed=bool(share) or None, reason=reason, points=round(verdict.points * share, 2))
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,8 @@ CUMSUM_TRANSPOSE = Behaviour("cumsum_transpose", (
               Slip("order", "The map itself, turned around", "Turn around before the sum, too.", lambda g: {"out": np.cumsum(g)[::-1]}),
               Slip("off by one", "Each sum begins one entry too late", "Does x[i] occur in y[i]?",
                    lambda g: {"out": np.cumsum(g[::-1])[::-1] - g})]),
-    Scene("one entry", _adjoint, lambda g: {"out": g}, "also of a single number", "For n = 1 the matrix is (1).", 1, arrays((1,))),
+    Scene("one entry", _adjoint, lambda g: {"out": g}, "also of a single number", "For n = 1 the matrix is (1).", 1,
+          arrays((1,)), side=True),
 ))  # fmt: skip
 DIFF_TRANSPOSE = Behaviour("diff_transpose", (
     Scene("value", _adjoint, lambda g: {"out": -np.diff(g, prepend=0.0, append=0.0)}, "each entry of x is in two differences",
@@ -237,7 +238,7 @@ UNIT_JVP = Behaviour("unit_jvp", (
                    lambda x, dx: {"tangent": (dx - _unit(x) ** 2 * dx) / np.sqrt(x @ x)}),
               Slip("exchanged", "The result and its tangent are exchanged", "Return the result first.",
                    lambda x, dx: {"out": _unit_tangent(x, dx), "tangent": _unit(x)})]),
-    Scene("along x", lambda f, x, dx: {"tangent": _moved(f(x, 3 * x))["tangent"]}, lambda x, dx: {"tangent": 0 * x},
+    Scene("along x", lambda f, x, dx: _moved(f(x, 3 * x)), lambda x, dx: {"out": _unit(x), "tangent": 0 * x},
           "a vector that grows keeps its direction", "When x only becomes longer, the unit vector does not move.", 2,
           arrays((5,), (5,)), slips=[
               Slip("term", "The length is treated as a constant", "r depends on every entry of x.",
@@ -334,7 +335,7 @@ JVP_FROM_BACKWARD = Behaviour("jvp_from_backward", (
           "Call f once, and take no difference quotient.", 1, arrays((4, 4), (4,), (4,)), says={"calls": "how often f was called"}),
     Scene("leaves .grad alone", lambda f, *a: {"grad": _pushed_calls(f, *a)["grad"]}, lambda w, x, v: {"grad": True},
           "nothing is left in x.grad", "autograd.grad returns; backward stores.", 1, arrays((4, 4), (4,), (4,)),
-          says={"grad": "x.grad is still None"}),
+          says={"grad": "x.grad is still None"}, side=True),
 ))  # fmt: skip
 
 TRANSFORMATIONS = (

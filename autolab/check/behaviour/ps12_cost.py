@@ -94,7 +94,7 @@ PRODUCT_GRADIENT = Behaviour("product_gradient", (
               Slip("division", "Where a factor is 0 the gradient is 0 as well", "The derivative for the 0 is the product of the others.",
                    lambda x: {"gradient": 0 * x})]),
     Scene("cost", _product_operations, lambda: {"few": True, "quotients": 0}, "at most 3 n products, no quotient",
-          "Which partial products occur again and again? Make each once.", 2, says={
+          "Which partial products occur again and again? Make each once.", 2, side=True, says={
               "few": "at most 60 operations for 20 numbers", "quotients": "the number of quotients"}, slips=[
               Slip("not shared", "Partial products are computed again and again", "Which partial products occur again and again?",
                    lambda: {"few": False, "quotients": 0}),
@@ -172,7 +172,7 @@ CHAIN_COST = Behaviour("chain_cost", (
               Slip("greedy", "The largest size first is not always the best", "A cheap product may leave an expensive matrix behind.",
                    lambda n: {"multiplications": _largest_first(n)})]),
     Scene("two ends", lambda f, n: _costs(f, n[:2]), lambda n: {"multiplications": 0}, "one matrix needs no product",
-          "With two sizes there is one matrix, and nothing to multiply.", 1, _sizes),
+          "With two sizes there is one matrix, and nothing to multiply.", 1, _sizes, side=True),
     Scene("a long chain", lambda f, n: _costs(f, [*n] * 3), lambda n: {"multiplications": best_bracketing([*n] * 3)},
           "21 sizes in a moment", "Keep what you have computed for a part of the chain: there are few parts and many brackets.", 2, _sizes,
           slips=[
@@ -330,7 +330,8 @@ SPARSE_JACOBIAN = Behaviour("sparse_jacobian", (
     Scene("more columns than rows", _compressed(WIDE), lambda values: {"jacobian": np.where(WIDE, values, 0)}, "also not square",
           "The result has the shape of the pattern.", 1, arrays((6, 12))),
     Scene("passes", lambda f, v: {"few": _calls(BAND, 3)(f, v)["few"]}, lambda values: {"few": True}, "a few passes for twelve rows",
-          "Rows that share no column can share a pass.", 3, arrays((12, 12)), says={"few": "at most 3 passes for a band of two"}, slips=[
+          "Rows that share no column can share a pass.", 3, arrays((12, 12)), says={"few": "at most 3 passes for a band of two"}, side=True,
+          slips=[
               Slip("not compressed", "There are more passes than needed", "Rows that share no column can share a pass.",
                    lambda values: {"few": False})]),
     Scene("a full column", lambda f, v: {"calls": _calls(ARROW, 12)(f, v)["calls"]}, lambda values: {"calls": 12},
@@ -419,7 +420,7 @@ MARKOWITZ = Behaviour("markowitz", (
                    _eliminating(_first_prices)),
               Slip("sign", "The most expensive node goes first", "Smallest product first.", _eliminating(_most_expensive))]),
     Scene("no inner node", lambda f: {"multiplications": f([(0, 2), (1, 2)])}, lambda: {"multiplications": 0},
-          "edges that are the Jacobian", "Inputs and results are not eliminated.", 1),
+          "edges that are the Jacobian", "Inputs and results are not eliminated.", 1, side=True),
 ))  # fmt: skip
 
 

@@ -75,7 +75,7 @@ LEAVE_ONE_OUT = Behaviour("leave_one_out", (
                    lambda logits, values: {"average": -_truth(logits, values)})]),
     Scene("equal payoffs", lambda f, logits, drawn: _gradient(f, logits, drawn, np.full(len(drawn), 7.5)),
           lambda logits, drawn: {"gradient": np.zeros(4)}, "nothing to learn where all pay the same",
-          "If every draw paid the same, no class is better than another.", 1, lambda rng: _drawn(5)(rng)[:2]),
+          "If every draw paid the same, no class is better than another.", 1, lambda rng: _drawn(5)(rng)[:2], side=True),
 ))  # fmt: skip
 
 

@@ -178,8 +178,9 @@ def _with_step(rng):
 
 
 def _mean_rounded(f, x) -> Data:
-    """The mean over a thousand evenly spread u."""
-    return {"mean": np.mean([f(x.copy(), 0.5, np.full(x.shape, (k + 0.5) / 1000)) for k in range(1000)], axis=0).round(3)}
+    """The mean over a thousand evenly spread u, of what was rounded."""
+    found = np.array([f(x.copy(), 0.5, np.full(x.shape, (k + 0.5) / 1000)) for k in range(1000)])
+    return {"mean": found.mean(axis=0).round(3), "rounded": np.array_equal(found, np.round(found / 0.5) * 0.5)}
 
 
 ROUNDING = Behaviour("stochastic_round", (
@@ -203,15 +204,15 @@ ROUNDING = Behaviour("stochastic_round", (
                    lambda x, step, u: {"rounded": np.floor(x + u)}),
               Slip("noise", "u is added after rounding", "Add u to the number of steps, then round down.",
                    lambda x, step, u: {"rounded": (np.floor(x / step) + u) * step})]),
-    Scene("on average", _mean_rounded, lambda x: {"mean": x}, "right on average, below zero too",
+    Scene("on average", _mean_rounded, lambda x: {"mean": x, "rounded": True}, "right on average, below zero too",
           "The chance of rounding up is the part of a step that is left over.", 3,
-          lambda rng: (rng.integers(-1500, 1500, 5) / 500,), slips=[
+          lambda rng: (rng.integers(-1500, 1500, 5) / 500,), says={"rounded": "every result is a multiple of the step"}, slips=[
               Slip("nearest", "On average this is the nearest multiple of the step, not x", "Where does u come in?",
                    lambda x: {"mean": np.round(x / 0.5) * 0.5})]),
     Scene("multiples", lambda f, u: {"rounded": f(np.array([-2.0, -0.5, 0.0, 1.5]), 0.5, u)},
           lambda u: {"rounded": np.array([-2.0, -0.5, 0.0, 1.5])}, "what is a multiple stays",
           "If nothing is left over, there is nothing to decide.", 1,
-          lambda rng: (rng.uniform(0, 0.98, (4,)),)),
+          lambda rng: (rng.uniform(0, 0.98, (4,)),), side=True),
 ))  # fmt: skip
 
 PARALLEL = (RING, BUCKETS, WEIGHTS, ROUNDING)

@@ -189,7 +189,7 @@ VISITS = Behaviour("backward_order", (
               Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
                    lambda: {"order": "c a a"})]),
     Scene("a leaf as the root", _order_leaf, lambda: {"order": "a"}, "a leaf alone is the whole list",
-          "Which node does the walk begin with, and is it in the list?", 0.5, slips=[
+          "Which node does the walk begin with, and is it in the list?", 0.5, side=True, slips=[
               Slip("missing", "A root without parents is not in the list", "Which node does the walk begin with, and is it in the list?",
                    lambda: {"order": []})]),
     Scene("newest first", _order_is_by_number, lambda: {"order": "root late early"}, "the node with the highest number first",

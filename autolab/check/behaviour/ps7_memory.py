@@ -121,7 +121,8 @@ CHECKPOINT = Behaviour("checkpoint", (
                    lambda x, w, g: {"before": 1, "after": 1})]),
     Scene("memory", _held, lambda x, w, g: {"more than the input": False}, "between forward and backward only the input is held",
           "Run f under no_grad in forward; a result that was recorded holds all that its graph saved.", 2,
-          arrays((3, 5), (3, 5), (3, 5)), says={"more than the input": "forward saves more than the input"}),
+          arrays((3, 5), (3, 5), (3, 5)), side=True,
+          says={"more than the input": "forward saves more than the input"}),
     Scene("gradient for the weights", lambda f, x, w, g: {"w": _gradients(f, x, w, g)["w"]},
           lambda x, w, g: {"w": g * _block(x, w)[1] * x}, "weights inside f receive theirs", "autograd.grad asks for the inputs that "
           "you name; backward(g) on the second result reaches every leaf, the weights too.", 2,
@@ -285,7 +286,7 @@ SCALING = Behaviour("scaled_gradient", (
     Scene("float32", lambda f, a, w: {"dtype": _scaled(1e-6, 2.0**14)(f, a, w)["dtype"]}, lambda a, w: {"dtype": "float32"},
           "divided in float32", "The unscaled gradient fits into float32 only: convert first, divide then.", 1, _tiny),
     Scene("overflow", _overflows, lambda a, w: {"usable": False},
-          "an infinite gradient is reported", "Is every entry finite?", 2, _tiny, says={"usable": "said to be usable"}, slips=[
+          "an infinite gradient is reported", "Is every entry finite?", 2, _tiny, side=True, says={"usable": "said to be usable"}, slips=[
               Slip("overflow", "A gradient with an infinite entry is said to be usable", "Is every entry finite?",
                    lambda a, w: {"usable": True, "infinite": True})]),
     Scene("leaves .grad clean", lambda f, a, w: _clean(f, a, w), lambda a, w: {"gradient": _unscaled(a, 1e-6)},

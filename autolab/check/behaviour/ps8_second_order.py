@@ -164,7 +164,7 @@ HVP = Behaviour("network_hvp", (
           PARAMETERS, says={"calls": "how often f was called"}),
     Scene("leaves .grad alone", lambda f, *arrays: {"grad": _hvp_calls(f, *arrays)["grad"]}, lambda *arrays: {"grad": True},
           "nothing is left in .grad", "autograd.grad returns; backward stores.", 1, PARAMETERS,
-          says={"grad": "the .grad of every parameter is still None"}),
+          says={"grad": "the .grad of every parameter is still None"}, side=True),
 ))  # fmt: skip
 
 
@@ -278,7 +278,7 @@ SOFTMAX_JVP = Behaviour("softmax_jvp", (
                    lambda x, dx: {"tangent": softmax(x) * (dx - dx.sum())})]),
     Scene("sum", lambda f, x, dx: {"sum": np.sum(_moved(f(x, dx))["tangent"])}, lambda x, dx: {"sum": 0.0},
           "probabilities keep adding up to 1",
-          "The probabilities add up to 1 before and after the move, so their tangents add up to 0.", 1, arrays((5,), (5,))),
+          "The probabilities add up to 1 before and after the move, so their tangents add up to 0.", 1, arrays((5,), (5,)), side=True),
     Scene("large scores", lambda f, x, dx: {"out": _moved(f(300 * x + 1700, dx))["out"]}, lambda x, dx: {"out": softmax(300 * x)},
           "no overflow", "Take the largest score off all of them before exp.", 1, arrays((5,), (5,))),
 ))  # fmt: skip

@@ -213,7 +213,7 @@ JVPS = (
                        lambda x, dx: {"tangent": (dx - _share(x) * dx.mean()) / x.sum()})]),
         Scene("sum", lambda f, x, dx: {"sum": np.sum(_moved(f(x, dx))["tangent"])}, lambda x, dx: {"sum": 0.0},
               "shares keep adding up to 1", "The shares add up to 1 before and after the move, so their tangents add up to 0.", 1,
-              lambda rng: (draw(rng, (5,), 0.3, 3.0), draw(rng, (5,)))),
+              lambda rng: (draw(rng, (5,), 0.3, 3.0), draw(rng, (5,))), side=True),
     )),
 )  # fmt: skip
 

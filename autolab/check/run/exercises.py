@@ -17,7 +17,7 @@ from autolab.rules.elementwise import log1p_exp
 from autolab.rules.special import erf
 
 from .inputs import BINARY, LARGE, ROWS, draw
-from .spec import POINTS, Spec
+from .spec import POINTS, Kink, Spec
 
 IMAGES = (((2, 3, 4, 6),), ((2, 2, 6, 6),))
 LAYER = {**POINTS, "value": 13.5}  # several inputs
@@ -272,6 +272,8 @@ EXERCISES = (
     Spec("softplus", Op("softplus", lambda x: log1p_exp(x), ELEMENTWISE,
                         x=lambda g, x: g * sigmoid(x)), extreme={"x": LARGE}),
     Spec("fourth_power", Op("fourth_power", lambda x: x * x * x * x, ELEMENTWISE, x=lambda g, x: 4 * g * x * x * x), scaled=1e3),
+    Spec("hinge", Op("hinge", lambda x: np.maximum(1 - x, 0), ELEMENTWISE, x=lambda g, x: -g * (x < 1)), scaled=1e6,
+         kink=Kink("x", 1.0, slopes=(-1.0, 0.0), convention=0.0)),
     Spec("huber", Op("huber", lambda x, *, delta: huber(x, delta), ELEMENTWISE,
                      x=lambda g, x, delta: g * np.clip(x, -delta, delta)), settings=({"delta": 1.05},)),
     Spec("binarize", Op("binarize", lambda x: np.sign(x), ELEMENTWISE, x=lambda g, x: g * inside(x, -1, 1)), surrogate=True),
