@@ -134,6 +134,7 @@ def test_groups_are_saved_with_the_numbers_of_their_parameters(lib, p):
     q = lib.tensor([1.0], requires_grad=True)
     saved = lib.optim.SGD([{"params": [p]}, {"params": [q], "lr": 5.0}], lr=0.5).state_dict()["param_groups"]
     assert [(g["params"], g["lr"]) for g in saved] == [([0], 0.5), ([1], 5.0)]
+    assert [list(g)[-1] for g in saved] == ["params", "params"]
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
