@@ -230,3 +230,9 @@ def test_a_policy_learns_from_rewards():
         (-policy.log_prob(actions) * (rewards - rewards.mean()) - 0.01 * policy.entropy()).mean().backward()
         optimizer.step()
     assert here.Categorical(logits=logits).probs[1] > 0.9
+
+
+def test_the_package_lists_its_families_and_their_modules(lib):
+    names = dir(importlib.import_module(f"{lib.__name__}.distributions"))
+    assert {"Normal", "normal", "studentT", "constraints", "kl_divergence"} <= set(names)
+    assert not {"HOMES", "continuous", "discrete", "relaxed"} & set(names)
