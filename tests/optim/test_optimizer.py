@@ -178,7 +178,8 @@ def test_an_optimizer_prints_its_groups_as_pytorch_does(torch):
     import autolab
 
     for make in ("SGD", "Adam"):
-        printed = [repr(getattr(lib.optim, make)([lib.ones(1, requires_grad=True)], lr=0.25)) for lib in (autolab, torch)]
+        groups = lambda lib: [{"params": [lib.ones(1, requires_grad=True)]}, {"params": [lib.ones(1, requires_grad=True)], "lr": 0.5}]
+        printed = [repr(getattr(lib.optim, make)(groups(lib), lr=0.25)) for lib in (autolab, torch)]
         assert printed[0] == printed[1]
 
 
