@@ -144,8 +144,8 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
         if numpy_dtype.name == "bfloat16":
             load_bfloat16()
             return bfloat16
-        names = ", ".join(d.name for d in ALL)
-        raise TypeError(f"can't convert np.ndarray of type {numpy_dtype}. The only supported types are: {names}.") from None
+        names, found = ", ".join(d.name for d in ALL), numpy_dtype.type.__name__
+        raise TypeError(f"can't convert np.ndarray of type numpy.{found}. The only supported types are: {names}.") from None
 
 
 def to_numpy(like: Any) -> np.dtype[Any]:

@@ -79,4 +79,8 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return [*__all__, *HOMES, "distribution", "kl", *(name for name in globals() if name.startswith("__"))]
+
+
 _explain_missing(_sys.modules[__name__])

@@ -122,6 +122,11 @@ class Tensor(TensorMethods):
             t.payload = data.payload
         elif isinstance(data, Size) or (isinstance(data, int) and not isinstance(data, bool)):  # sizes, as in PyTorch
             t.payload = np.empty(data if isinstance(data, Size) else (data, *args), dtypes.default.floating)
+        elif isinstance(data, str):
+            raise TypeError("new(): invalid data type 'str'. A tensor holds numbers.")
+        elif data is None or type(data) in (bool, float, complex):
+            found = type(data).__name__
+            raise TypeError(f"new(): data must be a sequence (got {found}): Tensor([2.5]) takes numbers, tensor(2.5) a single one")
         else:
             t.payload = np.asarray(data, dtypes.default.floating)
         t.edge = t.view_info = t.extra = t._grad = None

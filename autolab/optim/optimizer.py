@@ -240,8 +240,11 @@ class Optimizer:
             numbers.setdefault(id(p), i)
         saved: dict[str, Any] = {
             "state": {numbers[id(p)] if isinstance(p, Tensor) else p: dict(s) for p, s in self.state.items()},
-            "param_groups": [{**g, "params": [numbers[id(p)] for p in g["params"]]} for g in self.param_groups],
+            "param_groups": [],
         }
+        for g in self.param_groups:
+            settings = {k: v for k, v in g.items() if k != "params"}
+            saved["param_groups"].append({**settings, "params": [numbers[id(p)] for p in g["params"]]})
         for after in self._hooks["after_save"].values():
             saved = after(self, saved) or saved
         return saved
@@ -293,7 +296,7 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
+            lines += [""] * (i > 0) + [f"Parameter Group {i}"]
             lines += [f"    {k}: {group[k]}" for k in sorted(group) if k != "params"]
         return "\n".join([*lines, ")"])
 

@@ -1,6 +1,7 @@
 """Distributions: PyTorch's numbers, draws with the moments they promise, gradients through both."""
 
 import importlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -230,3 +231,16 @@ def test_a_policy_learns_from_rewards():
         (-policy.log_prob(actions) * (rewards - rewards.mean()) - 0.01 * policy.entropy()).mean().backward()
         optimizer.step()
     assert here.Categorical(logits=logits).probs[1] > 0.9
+
+
+def test_the_package_lists_its_families_and_their_modules(lib):
+    names = dir(importlib.import_module(f"{lib.__name__}.distributions"))
+    assert {"Normal", "normal", "studentT", "constraints", "kl_divergence"} <= set(names)
+    assert not {"HOMES", "continuous", "discrete", "relaxed"} & set(names)
+
+
+def test_names_that_are_missing_are_on_the_page_of_differences(torch):
+    page = (Path(__file__).parents[2] / "docs" / "differences-from-pytorch.md").read_text()
+    there = torch.distributions
+    missing = {*there.__all__, *there.constraints.__all__} - {*here.__all__, *here.constraints.__all__}
+    assert missing and sorted(name for name in missing if f"`{name}`" not in page) == []

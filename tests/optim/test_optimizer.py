@@ -134,6 +134,7 @@ def test_groups_are_saved_with_the_numbers_of_their_parameters(lib, p):
     q = lib.tensor([1.0], requires_grad=True)
     saved = lib.optim.SGD([{"params": [p]}, {"params": [q], "lr": 5.0}], lr=0.5).state_dict()["param_groups"]
     assert [(g["params"], g["lr"]) for g in saved] == [([0], 0.5), ([1], 5.0)]
+    assert [list(g)[-1] for g in saved] == ["params", "params"]
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
@@ -177,7 +178,8 @@ def test_an_optimizer_prints_its_groups_as_pytorch_does(torch):
     import autolab
 
     for make in ("SGD", "Adam"):
-        printed = [repr(getattr(lib.optim, make)([lib.ones(1, requires_grad=True)], lr=0.25)) for lib in (autolab, torch)]
+        groups = lambda lib: [{"params": [lib.ones(1, requires_grad=True)]}, {"params": [lib.ones(1, requires_grad=True)], "lr": 0.5}]
+        printed = [repr(getattr(lib.optim, make)(groups(lib), lr=0.25)) for lib in (autolab, torch)]
         assert printed[0] == printed[1]
 
 

@@ -32,6 +32,7 @@ SHAPES = {
     "cross_entropy, weights": lambda T, x, w, b: T.nn.functional.cross_entropy(x, T.tensor([0, 2]), T.ones(3, dtype=T.float64)),
     "cross_entropy of images": lambda T, x, w, b: T.nn.functional.cross_entropy(x.reshape(1, 3, 2, 1), T.tensor([[[0], [2]]])),
     "nll_loss of images": lambda T, x, w, b: T.nn.functional.nll_loss(x.reshape(1, 3, 2, 1), T.tensor([[[0], [2]]])),
+    "conv1d without a batch": lambda T, x, w, b: T.nn.functional.conv1d(x, w.reshape(2, 1, 3), b, groups=2),
     "both": lambda T, x, w, b: T.nn.functional.cross_entropy(T.nn.functional.linear(x, w, b), T.tensor([0, 1])),
 }
 
@@ -40,6 +41,11 @@ SHAPES = {
 def test_the_graph_has_the_nodes_and_edges_of_pytorchs(name, torch):
     ours, theirs = (SHAPES[name](T, leaf(T, X), leaf(T, W), leaf(T, B)).grad_fn for T in (autolab, torch))
     assert tree(ours) == tree(theirs)
+
+
+def test_a_transposed_convolution_without_a_batch_ends_in_a_squeeze(torch):
+    ours, theirs = (T.nn.ConvTranspose1d(2, 1, 3)(leaf(T, X).float()).grad_fn.name() for T in (autolab, torch))
+    assert ours == theirs == "SqueezeBackward1"
 
 
 @pytest.mark.parametrize("name", SHAPES)

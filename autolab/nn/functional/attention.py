@@ -122,6 +122,10 @@ def multi_head_attention_forward(
     head = width // num_heads
     if head * num_heads != width:
         raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
+    if key.shape[:2] != value.shape[:2] and use_separate_proj_weight:
+        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
+    if key.shape != value.shape and not use_separate_proj_weight:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     if is_causal and key_padding_mask is None and not need_weights:
@@ -199,8 +203,6 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: 
             raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
         if tuple(mask.shape) != wanted[mask.ndim]:
             raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {tuple(mask.shape)}, but should be {wanted[mask.ndim]}.")
-    if key.shape[:2] != value.shape[:2] if query.ndim == 3 else key.shape[0] != value.shape[0]:
-        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
 
 
 def _added(mask: Any, like: Tensor) -> Any:

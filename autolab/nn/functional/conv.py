@@ -178,7 +178,7 @@ def _convolution(n: int, letters: str) -> Any:
         alone = input.ndim == n + 1
         x = input[None] if alone else input
         out = apply(rows.conv, (x, weight, bias), {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups})
-        return out[0] if alone else out
+        return out.squeeze(0) if alone else out
 
     conv.__name__ = conv.__qualname__ = function
     conv.__doc__ = f"""Cross-correlation of the input with the kernels in weight: each place sums what it sees, times the kernel.
@@ -249,7 +249,7 @@ def _transposed(n: int, letters: str) -> Any:
         out = apply(rows.conv_input, (x, weight), {"shape": shape, **settings})
         if bias is not None:
             out = out + bias.reshape(-1, *(1,) * n)
-        return out[0] if alone else out
+        return out.squeeze(0) if alone else out
 
     conv_transpose.__name__ = conv_transpose.__qualname__ = function
     conv_transpose.__doc__ = f"""The transpose of conv{n}d: each entry of the input adds its kernel to the result, `stride` apart.
