@@ -58,8 +58,10 @@ def without_rules(code: str) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def solution(code: str, row: Op) -> tuple[str, str]:
+def solution(code: str, row: Op, broadcast: bool = True) -> tuple[str, str]:
     """The arguments of a right backward function, and its lines, made from the rules of a spec's row.
+
+    With `broadcast=False` the inputs have the same shape, and no gradient is summed to the shape of its input.
 
     >>> code = "SPEC = Spec('cube', Op('cube', lambda x: x**3, ELEMENTWISE, x=lambda g, x: 3 * g * x**2))"
     >>> print(*solution(code, Op("cube", lambda x: x**3, "elementwise", x=lambda g, x: 3 * g * x**2)), sep=": ")
@@ -70,7 +72,7 @@ def solution(code: str, row: Op) -> tuple[str, str]:
     wanted = {name for formula in formulas.values() for name in used(formula)}
     helpers = [ast.unparse(node) for node in needed([n for n in body if not _makes_spec(n)], wanted - {"np"})]
     results = list(formulas.values())
-    if row.kind == "elementwise" and len(row.inputs) > 1:
+    if broadcast and row.kind == "elementwise" and len(row.inputs) > 1:
         helpers.append(SUM_TO)
         results = [f if f == "None" else f"sum_to({f}, np.shape({x}))" for x, f in formulas.items()]
     arguments = ["g", *row.inputs, *row.settings, *(["out"] if "out" in wanted else [])]

@@ -71,6 +71,13 @@ def test_a_student_is_graded_by_both(add):
     assert done.scores == {"own-check": 0.0, "own-hidden": 0.0} and {d["cell"] for d in done.diagnoses} == {"own-check", "own-hidden"}
 
 
+def test_where_inputs_have_the_same_shape_the_text_says_so_and_nothing_is_summed(add):
+    source = add(PRODUCT.replace("settings=", "broadcast=False, settings="))
+    shown = "\n".join(cell.source for cell in source.cells)
+    assert "; the inputs have the same shape." in shown and "sum_to" not in shown
+    assert all(r.passed for r in solve(source).values() if isinstance(r, Report))
+
+
 def test_a_wrong_rule_is_refused_before_anything_is_written(add, tmp_path):
     with pytest.raises(ValueError, match=r"spec.py: the rule for x is not the derivative of forward: at x = .*, differences of forward"):
         add(SPEC.replace("** 2  #", "** 1  #"))
