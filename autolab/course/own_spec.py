@@ -1,7 +1,7 @@
 """An operation of an instructor's own: what students see of its spec, a solution from its rules, and what uses hidden names.
 
 A spec has the right rules in it, which are the answer. In the release they are left out: `derivative_of_forward` stands in their
-place, and the check takes the derivative itself.
+place, and the check takes the derivative itself. The rule of a surrogate is not the derivative: it is given in the question, and stays.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DEFINITIONS = (
 def without_rules(code: str) -> str:
     """The source of a spec in which no rule can be read: forward, and what it needs, without comments and docstrings.
 
-    Raises ValueError if the rules are not written as keywords of an Op.
+    With `surrogate=True` the rules stay. Raises ValueError if the rules are not written as keywords of an Op.
 
     >>> print(without_rules("SPEC = Spec('cube', Op('cube', lambda x: x**3, ELEMENTWISE, x=lambda g, x: 3 * g * x**2))"))
     from autolab.check import derivative_of_forward
@@ -42,11 +42,12 @@ def without_rules(code: str) -> str:
     """
     tree = ast.parse(code)
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", getattr(n.func, "attr", "")) == "Op"]
+    surrogate = any(isinstance(n, ast.keyword) and n.arg == "surrogate" and ast.unparse(n.value) == "True" for n in ast.walk(tree))
     if not calls or any(k.arg is None for call in calls for k in call.keywords):
         raise ValueError(
             "the rules cannot be left out of what students see: write them as keywords, Op(name, forward, kind, x=lambda g, x: ...)"
         )
-    for call in calls:
+    for call in () if surrogate else calls:
         call.keywords = [k for k in call.keywords if k.arg not in FOR_RULES]
         for k in call.keywords:
             if k.arg not in OPTIONS:
@@ -54,12 +55,15 @@ def without_rules(code: str) -> str:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-    tree.body = [ast.parse(f"from autolab.check import {LEFT_OUT}").body[0], *needed(tree.body, {"SPEC"})]
+    more = [] if surrogate else ast.parse(f"from autolab.check import {LEFT_OUT}").body
+    tree.body = [*more, *needed(tree.body, {"SPEC"})]
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def solution(code: str, row: Op) -> tuple[str, str]:
+def solution(code: str, row: Op, broadcast: bool = True) -> tuple[str, str]:
     """The arguments of a right backward function, and its lines, made from the rules of a spec's row.
+
+    With `broadcast=False` the inputs have the same shape, and no gradient is summed to the shape of its input.
 
     >>> code = "SPEC = Spec('cube', Op('cube', lambda x: x**3, ELEMENTWISE, x=lambda g, x: 3 * g * x**2))"
     >>> print(*solution(code, Op("cube", lambda x: x**3, "elementwise", x=lambda g, x: 3 * g * x**2)), sep=": ")
@@ -70,7 +74,7 @@ def solution(code: str, row: Op) -> tuple[str, str]:
     wanted = {name for formula in formulas.values() for name in used(formula)}
     helpers = [ast.unparse(node) for node in needed([n for n in body if not _makes_spec(n)], wanted - {"np"})]
     results = list(formulas.values())
-    if row.kind == "elementwise" and len(row.inputs) > 1:
+    if broadcast and row.kind == "elementwise" and len(row.inputs) > 1:
         helpers.append(SUM_TO)
         results = [f if f == "None" else f"sum_to({f}, np.shape({x}))" for x, f in formulas.items()]
     arguments = ["g", *row.inputs, *row.settings, *(["out"] if "out" in wanted else [])]

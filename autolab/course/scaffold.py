@@ -162,10 +162,12 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
                              arguments=", ".join((*inputs, *settings)), **shares)  # fmt: skip
     else:
         code = spec.read_text("utf-8").strip()
-        row = _spec(spec, code)
-        arguments, lines = solution(code, row)
+        row, broadcast = _spec(spec, code)
+        arguments, lines = solution(code, row, broadcast)
         without = [x for x in row.inputs if x not in row.rules]
         none = f", and None for {', '.join(without)}" if without else ""
+        if not broadcast and row.kind == "elementwise" and len(row.inputs) > 1:
+            none += "; the inputs have the same shape"
         content = SPEC_TEXT.format(title=title, name=name, inputs=", ".join(row.rules), none=none, arguments=arguments, spec=code,
                              solution=textwrap.indent(lines, "    "), **shares)  # fmt: skip
         from_markdown(content, str(text))  # before it is written: the rules can be left out
@@ -197,8 +199,8 @@ def _arguments(name: str) -> tuple[Sequence[str], Sequence[str]]:
     return reference.inputs, tuple(spec.settings[0])
 
 
-def _spec(path: Path, code: str) -> Op:
-    """The row of the spec that a file defines, whose rules are proven."""
+def _spec(path: Path, code: str) -> tuple[Op, bool]:
+    """The row of the spec that a file defines, whose rules are proven, and whether its inputs may have different shapes."""
     from autolab.check import Spec, prove
 
     names: dict = {"__name__": re.sub(r"\W", "_", path.stem)}
@@ -212,4 +214,4 @@ def _spec(path: Path, code: str) -> Op:
         raise ValueError(f"{path} must define SPEC = Spec(name, Op(name, forward, kind, x=lambda g, x: ...), ...)")
     if wrong := prove(found):
         raise ValueError(f"{path}: {'; '.join(wrong)}")
-    return found.row
+    return found.row, found.broadcast

@@ -17,8 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from autolab.cli.group import group
+from autolab.course.grading import scheduler
 from autolab.course.grading.gradebook import CourseGradebook
-from autolab.course.grading.scheduler import Course, grade_course
+from autolab.course.grading.scheduler import Course, GradingRun, Place, grade_course
 from autolab.course.notebook import build
 from autolab.course.scaffold import nbgrader
 
@@ -289,3 +290,13 @@ def test_commands_that_cannot_run_say_why(graded, tmp_path):
     assert "has no assignment 'ps9'" in autolab(course, "grade", "ps9", code=2)
     assert "does not know 'ps9'" in autolab(course, "report", "ps9", code=2)
     assert "no row 'sofsign' in the table" in autolab(course, "add", "ps", "sofsign", code=2)
+
+
+def what_an_interrupt_does(place):
+    return Place(place.student, str(signal.getsignal(signal.SIGINT)))
+
+
+def test_an_interrupt_is_left_to_the_process_that_says_how_many_are_saved(monkeypatch):
+    monkeypatch.setattr(scheduler, "grade", what_an_interrupt_does)
+    (done,) = scheduler._map([Place("ada", "n")], lambda place: place, 2, None, GradingRun())
+    assert done.notebook == str(signal.SIG_IGN)

@@ -6,6 +6,7 @@ import pytest
 
 from autolab.check import Report
 from autolab.course.grading.sandbox import Limits
+from autolab.course.grading.selftest import selftest
 from autolab.course.grading.worker import Job, grade
 from autolab.course.notebook import from_markdown
 from autolab.course.own_spec import without_rules
@@ -36,6 +37,13 @@ SPEC = Spec("growth", Op("growth", lambda x, y, *, rate=0.5: np.exp(rate * x) * 
                          x=lambda g, out, rate: rate * g * out, y=lambda g, x, rate: g * np.exp(rate * x)), settings=({"rate": 0.7},))
 """
 
+STEPS = """
+from autolab.check import Spec
+from autolab.engine.op import ELEMENTWISE, Op
+import numpy as np
+SPEC = Spec("steps", Op("steps", lambda x: np.floor(x), ELEMENTWISE, x=lambda g, x: g * (np.abs(x) <= 2)), surrogate=True)
+"""
+
 
 @pytest.fixture
 def add(tmp_path):
@@ -47,7 +55,7 @@ def add(tmp_path):
     return added
 
 
-@pytest.mark.parametrize("code", [SPEC, PRODUCT])
+@pytest.mark.parametrize("code", [SPEC, PRODUCT, STEPS])
 def test_the_solution_is_made_from_the_rules_and_gets_all_points(add, code):
     found = [value for value in solve(add(code)).values() if isinstance(value, Report)]
     assert [r.max_points for r in found] == [8.0, 2.0] and all(r.passed for r in found)
@@ -69,6 +77,18 @@ def test_a_student_is_graded_by_both(add):
             cell.source = "def own_backward(g, x): return g * np.sign(x)"
     done = grade(Job("ada", "ps9", "own", nbformat.writes(source), (), form_of_source(source), 7, Limits(), "limits"))
     assert done.scores == {"own-check": 0.0, "own-hidden": 0.0} and {d["cell"] for d in done.diagnoses} == {"own-check", "own-hidden"}
+
+
+def test_where_inputs_have_the_same_shape_the_text_says_so_and_nothing_is_summed(add):
+    source = add(PRODUCT.replace("settings=", "broadcast=False, settings="))
+    shown = "\n".join(cell.source for cell in source.cells)
+    assert "; the inputs have the same shape." in shown and "sum_to" not in shown
+    assert all(r.passed for r in solve(source).values() if isinstance(r, Report))
+
+
+def test_the_rule_of_a_surrogate_is_given_in_the_check_and_is_no_leak(add, tmp_path):
+    assert "derivative_of_forward" not in "\n".join(cell.source for cell in add(STEPS).cells)
+    assert not selftest(tmp_path / "source" / "ps9" / "own.ipynb", mode="limits").problems
 
 
 def test_a_wrong_rule_is_refused_before_anything_is_written(add, tmp_path):

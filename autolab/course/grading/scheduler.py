@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -285,7 +286,9 @@ def _map(todo: list[Place], load: Callable[[Place], Job], jobs: int, scheduler: 
     else:
         left = todo
         for attempt in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
-            pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_context(attempt))
+            # Ctrl-C reaches all processes of a terminal: this one stops them, and their tracebacks would bury what it says.
+            ignore = (signal.SIGINT, signal.SIG_IGN)
+            pool = concurrent.futures.ProcessPoolExecutor(jobs, _context(attempt), signal.signal, ignore)
             finished: set[Place] = set()
             try:
                 for done in _all(pool, map(load, left), 3 * jobs, grade):
