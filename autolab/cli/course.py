@@ -430,7 +430,7 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
 @JSON
 @course_command
 def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
-    """Write one page with passages that two submissions share.
+    """Write one page with passages that two submissions share, or one and the solution in source/.
 
     Names, layout and comments do not count, nor does what was released or what many have. It is not a verdict: a person reads.
 

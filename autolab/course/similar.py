@@ -101,6 +101,7 @@ class Submission:
     cells: list[tuple[str, str]]  # "code" or "markdown", and the source
     prints: dict[int, tuple[int, int]] = field(default_factory=dict)  # fingerprint: cell, and the token it begins with
     tokens: list[list[Token]] = field(default_factory=list)
+    counts: bool = True  # among the many who have a passage; the solution does not
 
     @property
     def name(self) -> str:
@@ -147,8 +148,8 @@ def pairs(submissions: Sequence[Submission], least: int = 4, most: int = 50) -> 
     for i, one in enumerate(submissions):
         for value in one.prints:
             holders[value].append(i)
-    limit = max(FEW, int(MANY * len(submissions)))
-    rare = {value: who for value, who in holders.items() if len(who) <= limit}
+    limit = max(FEW, int(MANY * sum(one.counts for one in submissions)))
+    rare = {value: who for value, who in holders.items() if sum(submissions[i].counts for i in who) <= limit}
     own = [sum(value in rare for value in one.prints) for one in submissions]
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)
     for value, who in rare.items():
@@ -220,8 +221,17 @@ def released(root: Path, assignment: str) -> list[tuple[str, str]]:
     return [(c.cell_type, c.source) for notebook in notebooks for c in notebook.cells]
 
 
+def solution(root: Path, assignment: str) -> list[Submission]:
+    """The answers in source/, which are public where they are as they came, as one more submission."""
+    from autolab.course.grading import submission
+
+    notebooks = [submission.read(path)[0] for path in sorted((root / "source" / assignment).glob("*.ipynb"))]
+    cells = [(c.cell_type, c.source) for n in notebooks for c in n.cells if c.cell_type == "code" and "BEGIN SOLUTION" in c.source]
+    return [Submission("the solution", f"source/{assignment}", cells, counts=False)]
+
+
 def compare(root: Path, assignment: str, earlier: Sequence[Path] = ()) -> dict[str, Any]:
-    """The pairs of an assignment, also with the same assignment of other courses. Raises LookupError if nothing was handed in."""
+    """The pairs of an assignment, also with its solution and with other courses. Raises LookupError if nothing was handed in."""
     base = released_numbers(released(root, assignment))
     found = submissions_of(root, assignment)
     if not found:
@@ -229,19 +239,21 @@ def compare(root: Path, assignment: str, earlier: Sequence[Path] = ()) -> dict[s
     for other in earlier:
         base |= released_numbers(released(other, assignment))
         found += submissions_of(other, assignment, other.resolve().name)
-    for one in found:
+    answers = solution(root, assignment)
+    for one in (*found, *answers):
         fingerprint(one, base)
     return {
         "submissions": len(found),
         "fingerprints": sum(len(one.prints) for one in found) / len(found),
-        "pairs": [{**pair._asdict(), "share": [round(part, 3) for part in pair.share]} for pair in pairs(found)],
+        "pairs": [{**pair._asdict(), "share": [round(part, 3) for part in pair.share]} for pair in pairs([*found, *answers])],
     }
 
 
 MEANING = (
     "Two answers to one exercise are alike because both are right, because both come from the same lesson, or because one is the "
-    "other's. The numbers cannot tell. Left out are what was released and what more than {many:.0%} of the submissions, and more than "
-    "{few}, have; names, layout and comments do not count. Read the passages, and ask the students, before you conclude anything."
+    "other's; source/ has the course's solution. The numbers cannot tell. Left out are what was released and what more than {many:.0%} "
+    "of the submissions, and more than {few}, have; names, layout and comments do not count. Read the passages, and ask the students, "
+    "before you conclude anything."
 )
 
 WRAP = "pre{white-space:pre-wrap}"

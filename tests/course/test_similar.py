@@ -152,6 +152,15 @@ def test_the_command_compares_with_an_earlier_course(courses):
     assert (done.exit_code, found["submissions"]) == (0, 5)
 
 
+def test_who_handed_in_the_solution_is_listed(courses):
+    body = LONG.split("\n", 2)[2]
+    source = from_markdown(TEXT.replace("def softmax(x):", "def softmax(scores):").replace("    pass\n", body))
+    nbformat.write(source, courses / "now" / "source" / "ps" / "n.ipynb")
+    found = json.loads(similar(courses, "--json").stdout)
+    assert ("ada", "the solution (source/ps)") in [(p["first"], p["second"]) for p in found["pairs"]]
+    assert found["submissions"] == 5
+
+
 def test_the_page_is_text_that_says_what_the_numbers_mean(courses):
     done = similar(courses)
     page = (courses / "now" / "similar-ps.html").read_text()
