@@ -46,7 +46,7 @@ def test_the_first_thing_to_see_can_be_stepped(look):
     page = look("index.html")
     step = page.get_by_role("button", name="Step", exact=True)
     step.click()
-    page.get_by_text("Step 1 of 6").wait_for()
+    page.get_by_text("Step 1 of 7").wait_for()
     assert step.bounding_box()["y"] < 900
 
 

@@ -22,7 +22,7 @@ def test_a_picture_steps(firefox, site):
     firefox.open(f"{site}/index.html")
     firefox.until(step)
     firefox.evaluate(f"{step}.click()")
-    firefox.until("document.body.innerText.includes('Step 1 of 6')")
+    firefox.until("document.body.innerText.includes('Step 1 of 7')")
 
 
 def test_an_answer_is_there_after_a_reload(firefox, site):
