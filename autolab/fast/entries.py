@@ -22,7 +22,7 @@ ndarray, WHOLE = np.ndarray, (np.dtype(np.int64), np.dtype(np.int32))
 
 
 def is_plain(t: Tensor) -> bool:
-    """Whether t is an array, and nothing but its numbers matters: no transform, no graph, nobody who is told of operations."""
+    """Whether t is an array, and nothing but its numbers matters: no transform, no graph, nothing that is told of operations."""
     return (
         modes.fast
         and type(t.payload) is ndarray
