@@ -16,10 +16,11 @@ from autolab.compiler.lower import Method, Step, Value, values_in
 from autolab.compiler.program import Accumulate, Again, Load, Refuse, Within
 from autolab.engine.node import add_into
 from autolab.engine.tensor import Tensor, new_tensor
+from autolab.fast.blocks import clip
 from autolab.rules.elementwise import keep
 
 LARGE = 1 << 16  # entries: from here on chains are run in blocks
-BLOCK = 1 << 14  # entries of a block: a few of them fit the second-level cache
+BLOCK = 1 << 15  # entries of a block: a few of them fit the second-level cache
 # On single numbers Python's operators take a tenth of a ufunc's time.
 OPERATORS = {
     np.add: "{} + {}", np.subtract: "{} - {}", np.multiply: "{} * {}", np.true_divide: "{} / {}", np.negative: "-{}",
@@ -44,7 +45,8 @@ class Source:
         self.bytes = 0
         self.fused: list[list[Step]] = []
         self.leaving = {v.root for v in leaving} | {s.value.root for s in steps if isinstance(s, Accumulate)}
-        self.steps = in_groups(useful(steps, leaving), self.leaving, kind or Group)
+        kind = kind or Group
+        self.steps = in_groups([kind.quick(s) for s in useful(steps, leaving)], self.leaving, kind)
         self.last: dict[Value, int] = {}
         for i, step in enumerate(self.steps):
             for v in uses(step):
@@ -195,6 +197,21 @@ class Group:
     @classmethod
     def can(cls, step: Step) -> bool:
         return isinstance(step.function, np.ufunc) or step.function in (np.where, keep.compute)
+
+    @classmethod
+    def quick(cls, step: Any) -> Any:
+        """The step, or one with the same result: the clip of an array takes a third of the time of its maximum with a number."""
+        if not isinstance(step, Step) or step.function is not np.maximum or step.kwargs or step.outs[0] is None:
+            return step
+        (x, least), out = step.args, step.outs[0].sample
+        number = least.sample if isinstance(least, Value) and least.constant else least
+        if isinstance(number, Value) or np.ndim(number) or not isinstance(x, Value) or np.shape(x.sample) != np.shape(out):
+            return step
+        if not isinstance(out, np.ndarray) or out.dtype.kind != "f" or x.sample.dtype != out.dtype:
+            return step
+        clipped = Step(clip, (x, least, math.inf), {}, step.elementwise)
+        clipped.outs = step.outs
+        return clipped
 
     def __init__(self, steps: list[Step], shape: tuple[int, ...], leaving: set[Value]) -> None:
         self.steps, self.shape = steps, shape

@@ -1,6 +1,7 @@
 """A compiled function gives what the function gives, or says why it is left to eager mode."""
 
 import gc
+import math
 import warnings
 
 import numpy as np
@@ -351,6 +352,19 @@ def test_chains_on_large_arrays_run_in_blocks():
     x = torch.randn(500, 500)
     same(f(x), f(x))
     assert "for lo in range" in source_of(f) and "run in blocks" in str(explain(f))
+
+
+@pytest.mark.parametrize("size", [1000, 100_000])  # as one call, and in blocks
+def test_relu_runs_as_a_clip(size):
+    def plain(x):
+        return torch.relu(x * 2 + 1) * 3
+
+    f = torch.compile(plain)
+    x = torch.randn(size)
+    x[:3] = torch.tensor([math.nan, math.inf, -math.inf])
+    f(x)
+    same(f(x), plain(x))
+    assert "clip(" in source_of(f) and "maximum(" not in source_of(f)
 
 
 def test_a_compiled_step_leaves_nothing_behind():
