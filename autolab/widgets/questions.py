@@ -264,8 +264,9 @@ class Quiz(Explorable):
         for q in self.questions:
             shown = [q["options"][k] for k in q["mixed"]] if q["kind"] == "order" else q.get("options", ())
             options = "".join(f"<li>{code_as_html(o['text'])}</li>" for o in shown)
-            said = [f"{code_as_html(o['text'])}: {code_as_html(o['why'])}" for o in q.get("options", ()) if "why" in o]
-            said += [code_as_html(q["why"])] if "why" in q else []
+            said = [code_as_html(q["why"])] if "why" in q else []
+            others = [o for o in q.get("options", ()) if "why" in o and o["why"] != q.get("why")]
+            said += [f"{code_as_html(o['text'])}: {code_as_html(o['why'])}" for o in others]
             said += [f"Not yet {code_as_html(o['text'])}: {code_as_html(o['early'])}" for o in q.get("options", ()) if o.get("early")]
             shown = tuple if q["kind"] == "shape" else _number_text
             said += [f"Not {code_as_html(str(shown(wrong)))}: {code_as_html(why)}" for wrong, why in q.get("wrong", ())]

@@ -131,6 +131,7 @@ def test_a_prediction_is_one_question_of_the_right_kind():
     assert [q.questions[0]["kind"] for q in kinds] == ["number", "shape", "choice"]
     assert all(isinstance(q, Quiz) and q.reveal for q in kinds)
     assert kinds[2].answer(1, "b") == (False, "no")
+    assert "<p><b>a</b></p><p>w</p><p>b: no</p>" in kinds[2].picture()  # why it is right is said once, and first
 
 
 def test_mistakes_of_an_author_are_said():
