@@ -65,6 +65,26 @@ attention_weights = op(
 )  # fmt: skip
 
 
+def attended(queries, keys, values, *, scale, causal):
+    return attention_weights(queries @ keys.mT, None, scale=scale, causal=causal) @ values
+
+
+def attention_rule(g, xs, out, scale, causal):
+    """The weights are not kept but found again: there is one for each pair of a query and a key."""
+    queries, keys, values = xs
+    weights = attention_weights(queries @ keys.mT, None, scale=scale, causal=causal)
+    g_scores = weights * (g @ values.mT - np.sum(g * out, axis=-1, keepdims=True)) * scale
+    return [g_scores @ keys, g_scores.mT @ queries, weights.mT @ g]
+
+
+# Of queries (..., L, E), keys (..., S, E) and values (..., S, V), with the same numbers in front.
+attention = op(
+    "attention", lambda *xs, scale, causal: attended(*xs, scale=scale, causal=causal), GENERAL,
+    node="ScaledDotProductFlashAttentionForCpuBackward0", batch=lambda xs, scale, causal: attended(*xs, scale=scale, causal=causal),
+    xs=attention_rule,
+)  # fmt: skip
+
+
 # -- losses ------------------------------------------------------------------------------------
 
 

@@ -147,7 +147,7 @@ def wide(value):
 
 def agree(row, found, exact, dtype, part):
     """A kernel may give other last digits. Where inf * 0 may be avoided in a gradient, it may be."""
-    found, exact = (outs if isinstance(outs, tuple) else (outs,) for outs in (found, exact))
+    found, exact = (outs if isinstance(outs, tuple | list) else (outs,) for outs in (found, exact))
     for a, b in zip(found, exact, strict=True):
         if not is_float(a):
             np.testing.assert_array_equal(a, b)
@@ -172,7 +172,8 @@ def agree(row, found, exact, dtype, part):
 
 def values_for(row, part, inputs, settings, out):
     """What a rule asks for."""
-    known = {**dict(zip(row.inputs, inputs)), **settings, **{f"{x}_shape": np.shape(a) for x, a in zip(row.inputs, inputs)}}
+    known = {**dict(zip(row.inputs, [inputs] if row.variadic else inputs)), **settings}
+    known |= {f"{x}_shape": np.shape(a) for x, a in zip(row.inputs, inputs)}
     known |= {"out": out[0], **{f"out_{k}": o for k, o in enumerate(out)}}
     known |= {name: function(*[known[n] for n in asks]) for name, (function, asks) in row.shared.items() if set(asks) <= known.keys()}
     return [known[n] for n in row.rules[part].needs]

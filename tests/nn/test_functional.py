@@ -261,3 +261,12 @@ def test_a_bias_that_is_stretched_gets_the_gradient_of_all_its_places(lib, shape
     assert lib.autograd.gradcheck(lib.nn.functional.linear, (x, weight, bias))
     lib.nn.functional.linear(x, weight, bias).sum().backward()
     assert bias.grad.shape == bias.shape and bias.grad.sum() == 15
+
+
+def test_attention_is_one_node_where_it_is_one_in_pytorch(lib):
+    q, k = lib.ones(1, 2, 5, 4, requires_grad=True), lib.ones(1, 2, 6, 4)
+    names = [type(lib.nn.functional.scaled_dot_product_attention(*x, **more).grad_fn).__name__.removesuffix("0") for x, more in (
+        ((q, q, q), {}), ((q, k, k), {"is_causal": True}), ((q[0], k[0], k[0]), {}), ((q, k, k), {"dropout_p": 0.5}),
+    )]  # fmt: skip
+    flash = "ScaledDotProductFlashAttentionForCpuBackward"
+    assert names[:2] == [flash, flash] and flash not in names[2:]

@@ -67,6 +67,7 @@ LOSSES = [
 ]  # fmt: skip
 
 WRITTEN_OUT = "PyTorch has kernels for the whole of attention"
+NOT_TWICE = "PyTorch's kernel has no second derivative"
 
 
 def softmax_of(T, x, mask=None, scale=1.0, causal=False):
@@ -83,6 +84,10 @@ ATTENTION = [
            ours=lambda T, x: row("attention_weights", scale=2.0, causal=True)(T, x, None), named=WRITTEN_OUT),
     Sample("attention_weights", f("scaled_dot_product_attention"), "34 54 52; 234 254 253", named=WRITTEN_OUT),
     Sample("attention_weights", f("scaled_dot_product_attention", is_causal=True), "34 34 34; 2334 2354 2353", named=WRITTEN_OUT),
+    Sample("attention", lambda T, q, k, v: softmax_of(T, q @ k.mT, None, 0.5) @ v, "2234 2254 2254", named=NOT_TWICE,
+           ours=f("scaled_dot_product_attention")),
+    Sample("attention", lambda T, q, k, v: softmax_of(T, q @ k.mT, None, 0.7, True) @ v, "1234 1234 1234; 2154 2134 2134",
+           named=NOT_TWICE, ours=f("scaled_dot_product_attention", is_causal=True, scale=0.7)),
 ]  # fmt: skip
 
 NORMS = [

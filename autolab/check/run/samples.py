@@ -129,6 +129,7 @@ def _samples() -> Iterator[Spec]:
     yield from (
         one("nll_loss", (8, 5), (8,), (5,), make=with_classes, reduction="mean"),
         one("attention_weights", x, x, scale=0.5, causal=False),
+        one("attention", (1, 2, 5, 4), (1, 2, 5, 4), (1, 2, 5, 4), scale=0.5, causal=False),
     )
     yield one("cross_entropy", (8, 5), (8,), make=with_classes, reduction="mean")
     yield one("cross_entropy_back", (), (8, 5), (8,), make=with_classes, reduction="mean")

@@ -130,6 +130,91 @@ kernel(
 )  # fmt: skip
 
 
+# -- attention whose weights are never all there ---------------------------------------------------------
+
+ROOM = 1 << 16  # entries: a block of weights and one of their gradients fit into the cache
+
+
+def blocks(heads: int, length: int, source: int, causal: bool) -> Any:
+    """(heads, first query, behind the last one, keys that these see) of each block: several heads, or some queries of one head."""
+    if length * source <= ROOM:
+        together = ROOM // (length * source)
+        for first in range(0, heads, together):
+            yield slice(first, first + together), 0, length, source
+        return
+    rows = max(1, ROOM // source)
+    for head in range(heads):
+        for low in range(0, length, rows):
+            high = min(low + rows, length)
+            yield slice(head, head + 1), low, high, min(high, source) if causal else source
+
+
+def stacked(x: Any) -> Any:
+    return x.reshape(-1, *x.shape[-2:])
+
+
+def exponents(queries: Any, keys: Any, first: int, causal: bool, room: Any) -> Any:
+    """exp(queries @ keys.T), or a multiple of it, and the sums of its rows. `first` is the place of the first query."""
+    shape = (len(queries), queries.shape[1], keys.shape[1])
+    e = np.matmul(queries, keys.swapaxes(1, 2), out=room[: math.prod(shape)].reshape(shape))
+    if max_reduce(e, None) <= MODERATE and np.minimum.reduce(e, None) >= -MODERATE:
+        np.exp(e, out=e)
+        if causal:
+            e *= seen(*shape[1:], first, e.dtype)
+    else:
+        if causal:
+            e[:, seen(*shape[1:], first, e.dtype) == 0] = -math.inf
+        e -= top(e, -1)
+        np.exp(e, out=e)
+    return e, e.reshape(-1, shape[2]).dot(ones(shape[2], e.dtype)).reshape(*shape[:2], 1)
+
+
+@lru_cache(maxsize=64)
+def seen(length: int, source: int, first: int, dtype: Any) -> Any:
+    """1 where a query sees a key, 0 elsewhere; the first query is in place `first`."""
+    return np.tril(np.ones((length, source), dtype), first)
+
+
+def whole_attention(*xs: Any, scale: Any, causal: Any) -> Any:
+    queries, keys, values = map(stacked, xs)
+    queries = queries * np.asarray(scale, queries.dtype)
+    out = np.empty((*queries.shape[:2], values.shape[2]), values.dtype)
+    room = np.empty(max(ROOM, keys.shape[1]), out.dtype)
+    for head, low, high, source in blocks(len(queries), queries.shape[1], keys.shape[1], causal):
+        e, total = exponents(queries[head, low:high], keys[head, :source], low, causal, room)
+        part = np.matmul(e, values[head, :source], out=out[head, low:high])
+        part /= total
+    return out.reshape(*xs[0].shape[:-1], out.shape[2])
+
+
+def whole_attention_back(g: Any, xs: Any, out: Any, scale: Any, causal: Any) -> Any:
+    queries, keys, values = map(stacked, xs)
+    g, out = stacked(g), stacked(out)
+    queries = queries * np.asarray(scale, queries.dtype)
+    along = np.vecdot(g, out)[..., None]
+    to_queries, to_keys, to_values = np.empty_like(queries), np.empty(keys.shape, keys.dtype), np.empty(values.shape, values.dtype)
+    room, more = np.empty((2, max(ROOM, keys.shape[1])), out.dtype)
+    for head, low, high, source in blocks(len(queries), queries.shape[1], keys.shape[1], causal):
+        e, total = exponents(queries[head, low:high], keys[head, :source], low, causal, room)
+        onto = g[head, low:high] / total  # the weights are e / total
+        scores = np.matmul(onto, values[head, :source].swapaxes(1, 2), out=more[: e.size].reshape(e.shape))
+        scores -= along[head, low:high] / total
+        scores *= e
+        np.matmul(scores, keys[head, :source], out=to_queries[head, low:high])
+        for found, part, x in ((to_keys, scores, queries[head, low:high]), (to_values, e, onto)):
+            if high - low == queries.shape[1]:
+                np.matmul(part.swapaxes(1, 2), x, out=found[head])
+                continue
+            if not low:
+                found[head] = 0
+            found[head, :source] += part.swapaxes(1, 2) @ x
+    to_queries *= np.asarray(scale, to_queries.dtype)
+    return [found.reshape(x.shape) for found, x in zip((to_queries, to_keys, to_values), xs)]
+
+
+kernel(rows.attention, whole_attention, xs=whole_attention_back)
+
+
 # -- losses ------------------------------------------------------------------------------------
 
 

@@ -45,12 +45,20 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_shared(t, query) for t in (key, value))
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else 1.0 if scale is None else scale
-    scores = matmul(query, key.mT)
     settings = {"scale": scale, "causal": bool(is_causal)}
+    if attn_mask is None and not dropout_p and _is_plain(query, key, value):
+        return apply(rows.attention, (query, key, value), settings)
+    scores = matmul(query, key.mT)
     weights = apply(rows.attention_weights, (scores, attn_mask), settings)
     if dropout_p:
         weights = dropout(weights, dropout_p)
     return matmul(weights, value)
+
+
+def _is_plain(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether one row computes all of it: where PyTorch, too, has one kernel for all of it."""
+    q, k, v = query.payload, key.payload, value.payload
+    return q.ndim == 4 and k.shape == v.shape and q.shape[:2] == k.shape[:2] and q.dtype.kind == "f" and q.size > 0 and k.size > 0
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool) -> None:
