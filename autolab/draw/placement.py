@@ -59,7 +59,7 @@ def place(view: CollapsedView, direction: str, steps: bool, extra: tuple[float, 
             made = _run(names, counts, edges, True, gap, line, extra)
             if direction == "right" or made.width <= WIDE:
                 return made
-    return _run(names, counts, edges, False, 68 if steps else 36, line, extra, narrow if beside else ())
+    return _run(names, counts, edges, False, 54 if steps else 36, line, extra, narrow if beside else ())
 
 
 def _depth(count, edges):
