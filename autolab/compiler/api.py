@@ -99,12 +99,12 @@ class Program:
         numbers = [int(tracer.known(t)) for t in outputs]
         if tracer.broken:
             raise CannotCompile("it returns a tensor that no operation of the function made")
-        own = [n not in tracer.made for n in numbers]  # an argument, or a tensor from outside, handed back
+        own = [n not in tracer.made | tracer.constants for n in numbers]  # an argument, or a tensor from outside, handed back
         if any(is_own and id(t) not in builder.places and id(t) not in tracer.outside for t, is_own in zip(outputs, own)):
             raise CannotCompile("it returns a gradient that was accumulated")
         values = [None if is_own else builder.value(n) for n, is_own in zip(numbers, own)]  # type: ignore[arg-type]
-        if any(v is not None and (v.root.source or v.root.constant) for v in values):
-            raise CannotCompile("it returns a view of one of its inputs, or a constant")
+        if any(v is not None and v.root.source for v in values):
+            raise CannotCompile("it returns a view of one of its inputs")
         self.needs = [t.edge is not None and not is_own for t, is_own in zip(outputs, own)]
         self.effects = any(isinstance(s, Again | Accumulate) for s in builder.to.steps)
         spent = [n in builder.spent for n, needs in zip(numbers, self.needs) if needs]
@@ -174,8 +174,9 @@ class Program:
             others = [o for o, w in zip(outputs[:k], values) if w is not None and w.root is v.root]
             if first is None and any(np.may_share_memory(o.payload, t.payload) for o in others):
                 raise CannotCompile("it returns two tensors that look into the same memory")
-            copied = ".copy()" if others else ""
-            source.lines.append(f"r{k} = r{first}" if first is not None else f"r{k} = new_tensor({source.speak(v)}{copied})")
+            copied = ".copy()" if others or v.root.constant else ""
+            said = source.bind(v.sample.copy(), "c") if v.root.constant else source.speak(v)  # whoever got it may write into it
+            source.lines.append(f"r{k} = r{first}" if first is not None else f"r{k} = new_tensor({said}{copied})")
             yield f"r{k}"
 
     def returned(self, nest: Any, given: Any, source: Source) -> str:

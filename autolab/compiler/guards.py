@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import random
 import re
 import sys
@@ -242,12 +243,14 @@ class Guards:
             if hasattr(function, "__dict__") and not isinstance(function, type | types.ModuleType) and function is not None:
                 self.look_into(function, self.name(function), 0)
             return
-        if own_library(function) or id(function) in self.seen:
+        inner = inspect.unwrap(function)
+        if id(function) in self.seen or (own_library(inner) and not isinstance(inner, Module)):
             return
         self.seen.add(id(function))
-        self.code_names.update(every_name(function.__code__))
+        names = () if of_library(function) else every_name(function.__code__)  # of what `func` makes of a function, only what it holds
+        self.code_names.update(names)
         own = self.name(function)
-        impure = sorted(IMPURE & set(every_name(function.__code__)))
+        impure = sorted(IMPURE & set(names))
         if impure and not self.impure:
             self.impure = f"uses {impure[0]}, which would happen once only"
         for i, cell in enumerate(function.__closure__ or ()):
@@ -258,7 +261,7 @@ class Guards:
             self.look(value, f"{self.name(cell)}.cell_contents")
             del i
         world = self.name(function.__globals__)
-        for n in every_name(function.__code__):
+        for n in names:
             if n in function.__globals__:
                 self.look(function.__globals__[n], f"{world}[{n!r}]")
         for i, default in enumerate(function.__defaults__ or ()):
@@ -283,6 +286,11 @@ def same_array(a: Any, known: Any) -> bool:
 def own_library(thing: Any) -> bool:
     """Whether a function, class or module is ours, Python's or NumPy's."""
     return package(thing) in LIBRARIES
+
+
+def of_library(function: types.FunctionType) -> bool:
+    """Whether we wrote its code, whatever it is called after."""
+    return str(function.__globals__.get("__name__")).startswith(OURS)
 
 
 def installed(thing: Any) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 from autolab.autograd.pytree import mapped
 from autolab.dtypes import INEXACT
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor, new_tensor
-from autolab.transforms.level import Level, TransformTensor
+from autolab.engine.tensor import Tensor
+from autolab.transforms.level import Level, TransformTensor, fixed
 
 Argnums = int | tuple[int, ...]
 
@@ -103,7 +103,7 @@ def leave(level: Level, x: Any) -> Any:
 
 
 def zeros_like(x: Tensor) -> Tensor:
-    return new_tensor(np.zeros(tuple(x.shape), x.payload.dtype)[()])
+    return fixed(np.zeros(tuple(x.shape), x.payload.dtype)[()])
 
 
 def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:

@@ -13,8 +13,9 @@ from autolab.autograd.pytree import flatten, unflatten
 from autolab.dtypes import COMPLEX, INEXACT
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
-from autolab.engine.tensor import Tensor, new_tensor
+from autolab.engine.tensor import Tensor
 from autolab.func.arguments import Argnums, differentiable, leave, on_top, only_tensors, selected, split_aux, zeros_like
+from autolab.transforms.level import fixed
 from autolab.transforms.taped import Tape
 
 HOOKS = (
@@ -130,9 +131,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         value = tape.take(out)
         one = np.ones((), value.payload.dtype)[()]
         if value.level and value.home.batches:  # one for each sample: nothing on the way is then shared by all
-            start = value.home.lift(one)
+            start = value.home.put(fixed(value.home.ensure_batched(one)))
         else:
-            start = new_tensor(one)
+            start = fixed(one)
         found = unflatten(tape.pull([out], [start], boxes), form)
         return (found, (value, leave(tape, aux))) if has_aux else (found, value)
 

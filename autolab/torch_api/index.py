@@ -106,7 +106,9 @@ def as_index(k: Any) -> Any:
             return np.asarray(k.payload) != 0
         if k.level and not isinstance(k.payload, np.ndarray | np.generic):
             return k  # one for each sample of a vmap
-        return int(k.payload) if k.ndim == 0 and k.payload.dtype.kind in "iu" else np.asarray(k.payload)
+        if k.payload.ndim:
+            return np.asarray(k.payload)
+        return int(k.numbers()) if k.payload.dtype.kind in "iu" else k.numbers()  # Python looks at it, and a tracer hears of it
     if isinstance(k, list | tuple | range):
         return np.asarray([as_index(i) if isinstance(i, Tensor) else i for i in k], None if len(k) else np.int64)
     if isinstance(k, bool):

@@ -324,8 +324,16 @@ def outputs_of(op: Op, outputs: Any) -> tuple[Any, ...]:
     return (outputs,) if op.outputs == 1 else tuple(outputs)
 
 
+def fixed(array: Any) -> Tensor:
+    """A tensor of numbers that do not depend on any others."""
+    t = new_tensor(array)
+    if modes.tracer is not None:
+        modes.tracer.constants.add(modes.tracer.number(t))
+    return t
+
+
 def zeros(like: Any) -> Tensor:
-    return new_tensor(np.zeros(like.payload.shape, like.payload.dtype)[()])
+    return fixed(np.zeros(like.payload.shape, like.payload.dtype)[()])
 
 
 def created(t: Tensor) -> Tensor:

@@ -353,6 +353,15 @@ def test_numbers_are_checked_at_each_call(name):
         np.testing.assert_equal(outcome(compiled, x, i), outcome(function, x, i))
 
 
+@pytest.mark.parametrize("key", [lambda x: x.argmax(), lambda x: (slice(None), x[0].argmin()), lambda x: x.sum() > 0])
+def test_an_index_that_is_a_number_of_a_tensor_is_read_at_each_call(key):
+    def story(compiled):
+        f = compiled(lambda x: x.reshape(2, 2)[key(x.reshape(2, 2))] * 2)
+        return [f(torch.tensor(x)) for x in ([1.0, 0.0, -1.0, -2.0], [-3.0, 5.0, -3.0, -4.0], [2.0, 1.0, 0.0, 0.0])]
+
+    same_story(story)
+
+
 def test_classes_in_range_are_replayed():
     f = torch.compile(lambda x, i: F.cross_entropy(x, i))
     for k in (1, 2, 0):
