@@ -175,7 +175,7 @@ class Program:
             if first is None and any(np.may_share_memory(o.payload, t.payload) for o in others):
                 raise CannotCompile("it returns two tensors that look into the same memory")
             copied = ".copy()" if others or v.root.constant else ""
-            said = source.bind(v.sample.copy(), "c") if v.root.constant else source.speak(v)  # whoever got it may write into it
+            said = source.bind(v.sample.copy(), "c") if v.root.constant else source.speak(v)  # the caller may write into what it got
             source.lines.append(f"r{k} = r{first}" if first is not None else f"r{k} = new_tensor({said}{copied})")
             yield f"r{k}"
 
