@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.compiler.lower import Lowering, Method, Value, has_values
+from autolab.compiler.lower import Lowering, Method, Value
 from autolab.compiler.trace import Backward, Check, Effect, Gradients, Operation, Ref, Tracer
 from autolab.dtypes import COMPLEX
 from autolab.engine.apply import promote_operands, unusual_dtype
@@ -126,7 +126,7 @@ class Builder:
     # -- forward -----------------------------------------------------------------------------------
 
     def operation(self, event: Operation) -> None:
-        op = event.op
+        op, event = event.op, event._replace(settings=self.referred(event.settings))
         raws: list[Any] = [self.value(a) if isinstance(a, Ref) else a for a in event.args]
         if any(isinstance(a, np.ndarray) and a.ndim for a in raws) or arrays_in(event.settings):
             raise CannotCompile(f"{op.name} is called with an array that is not a tensor of the trace (an index, perhaps)")
@@ -163,6 +163,19 @@ class Builder:
         if isinstance(raw, Value):
             return raw if raw.sample.dtype == to.dtype else self.to.emit(Method("astype"), (raw, to.dtype), {}, True)
         return raw if not hasattr(to, "dtype") else self.to.constant(to)
+
+    def referred(self, setting: Any) -> Any:
+        """A setting with the values of the tensors that it speaks of."""
+        if isinstance(setting, dict):
+            return {name: self.referred(item) for name, item in setting.items()}
+        if type(setting) is tuple:
+            return tuple(map(self.referred, setting))
+        if not isinstance(setting, Ref):
+            return setting
+        found = self.value(setting)
+        if found.sample.dtype == bool:
+            raise CannotCompile("how many numbers a mask picks may be another at each call")
+        return found
 
     # -- backward ----------------------------------------------------------------------------------
 
@@ -264,4 +277,4 @@ def arrays_in(nest: Any) -> bool:
         return any(map(arrays_in, nest.values()))
     if isinstance(nest, tuple | list):
         return any(map(arrays_in, nest))
-    return (isinstance(nest, np.ndarray) and nest.ndim > 0) or isinstance(nest, Tensor) or has_values(nest)
+    return (isinstance(nest, np.ndarray) and nest.ndim > 0) or isinstance(nest, Tensor)

@@ -163,7 +163,8 @@ class Tracer:
     def created(self, t: Tensor) -> None:
         """A creation function made a tensor; a constant if it is one that asks for nothing but numbers."""
         frame: Any = sys._getframe(2)
-        if frame.f_code.co_name in PURE or (frame.f_back is not None and frame.f_back.f_code.co_name in PURE):
+        pure = frame.f_code.co_name in PURE or (frame.f_back is not None and frame.f_back.f_code.co_name in PURE)
+        if pure or (frame.f_code.co_name == "tensor" and of_numbers(frame.f_locals.get("data"))):
             self.constants.add(self.number(t))
 
     # -- events ----------------------------------------------------------------------------------
@@ -185,13 +186,31 @@ class Tracer:
         results = result if isinstance(result, tuple) else (result,)
         numbers = tuple(self.number(r) for r in results)
         self.made.update(numbers)
-        self.events.append(Operation(op, tuple(refs), dict(settings), numbers, tuple(needs), isinstance(result, tuple)))
+        settings = {name: self.referred(value) for name, value in settings.items()}
+        if op.name == "index":
+            self.in_range(args[0], settings["key"])
+        self.events.append(Operation(op, tuple(refs), settings, numbers, tuple(needs), isinstance(result, tuple)))
         return result
+
+    def referred(self, setting: Any) -> Any:
+        """A setting in which the arrays of known tensors are their numbers: an index such as x[rows, 2:]."""
+        if type(setting) is tuple:
+            return tuple(map(self.referred, setting))
+        return self.known_array(setting) if isinstance(setting, np.ndarray) and setting.ndim else setting
+
+    def in_range(self, x: Any, key: Any) -> None:
+        """Note that the tensors of a key have to be indices of x at each call."""
+        for n, item in zip(x.payload.shape, key):
+            if isinstance(item, Ref):
+                self.looked(self.tensors[item], -n, n)
 
     def known_array(self, a: Any) -> Any:
         """An argument that is not a tensor. A mask or an index that a recorded rule saved stands for the tensor that it was."""
-        n = self.same_numbers(a) if isinstance(a, np.ndarray) else None
-        return a if n is None else Ref(n)
+        if not isinstance(a, np.ndarray):
+            return a
+        n = self.same_numbers(a)
+        t = next((t for t in self.outside.values() if t.payload is a), None) if n is None else None
+        return a if n is None and t is None else Ref(n) if t is None else self.known(t)
 
     def seed(self, g: Any) -> None:
         """The 1 that a backward pass starts from when nobody says what to start from."""
@@ -317,6 +336,11 @@ class Tracer:
         for t in self.tensors:
             if t.edge is not None and not isinstance(t.edge, tuple) and t.edge.hooks is not None:
                 self.leave("a tensor has a hook, or retains its gradient")
+
+
+def of_numbers(data: Any) -> bool:
+    """Whether these are Python's numbers, in lists perhaps: guards watch where they come from."""
+    return all(map(of_numbers, data)) if type(data) in (list, tuple) else type(data) in (int, float, bool)
 
 
 def below(nodes: list[Any]) -> set[Any]:

@@ -406,3 +406,75 @@ def test_used_as_a_decorator_and_on_a_method():
         torch.compile(3)
     with pytest.raises(TypeError, match="what compile\\(\\) returned"):
         explain(len)
+
+
+KEYS = {
+    "rows": lambda x, i, k: x[i], "pairs": lambda x, i, k: x[i, k], "columns": lambda x, i, k: x[:, k], "a table": lambda x, i, k: x[i[:, None], k],
+    "rows of a part": lambda x, i, k: x[i, 1:3], "a new axis": lambda x, i, k: x[i, None],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_an_index_may_be_another_at_each_call(name):
+    f = torch.compile(lambda x, i, k: (KEYS[name](x, i, k) ** 2).sum())
+    for i, k in (([0, 2], [1, 3]), ([1, 1], [-1, 0])):
+        x, y = (torch.arange(12.0).reshape(3, 4).requires_grad_() for _ in range(2))
+        i, k = torch.tensor(i), torch.tensor(k)
+        f(x, i, k).backward()
+        (KEYS[name](y, i, k) ** 2).sum().backward()
+        same(x.grad, y.grad)
+    assert is_compiled(f)
+    if name != "columns":
+        with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
+            f(x, torch.tensor([0, 3]), k)
+
+
+def test_an_index_from_outside_is_read_at_each_call():
+    rows = torch.tensor([0, 1])
+    f = torch.compile(lambda x: x[rows] * 2)
+    x = torch.tensor([1.0, 2.0, 3.0])
+    f(x)
+    rows[0] = 2
+    assert f(x).tolist() == [6, 4] and is_compiled(f)
+
+
+@pytest.mark.parametrize("clip", [torch.nn.utils.clip_grad_norm_, torch.nn.utils.clip_grad_value_])
+def test_gradients_are_clipped_in_a_compiled_step(clip):
+    def train(compiled):
+        torch.manual_seed(0)
+        net = torch.nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = (net(x) * 50).square().mean()
+            loss.backward()
+            clip(net.parameters(), 0.5)
+            optimizer.step()
+            return loss
+
+        step = compiled(step)
+        found = [step(torch.full((2, 3), k + 1.0)).item() for k in range(4)]
+        assert compiled is not torch.compile or is_compiled(step)
+        return [*found, *net.weight.flatten().tolist()]
+
+    np.testing.assert_allclose(train(torch.compile), train(lambda f: f), rtol=1e-6)
+
+
+def test_the_norm_before_clipping_is_a_number_that_is_looked_at():
+    net = torch.nn.Linear(3, 1)
+
+    def step(x):
+        net(x).sum().backward()
+        return torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0) * 1
+
+    f = torch.compile(step)
+    norms = [f(torch.full((1, 3), k + 1.0)).item() for k in range(2)]
+    assert norms[0] == pytest.approx(2) and not is_compiled(f)
+
+
+def test_numbers_in_a_list_are_as_good_as_numbers():
+    f = torch.compile(lambda x, scale: x * torch.tensor([1.0, scale]))
+    for scale in (2.0, 3.0, 2.0):
+        assert f(torch.ones(2), scale).tolist() == [1, scale]
+    assert is_compiled(f)

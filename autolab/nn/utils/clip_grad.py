@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from autolab.engine.modes import recording
+from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor
 from autolab.linalg import vector_norm
 from autolab.torch_api.creation import tensor
@@ -73,9 +73,20 @@ def clip_grad_norm_(
     found = _list(parameters)
     if isinstance(parameters, types.GeneratorType) and not found:
         warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
-    total = get_total_norm([p.grad for p in found if p.grad is not None], norm_type, error_if_nonfinite)
-    clip_grads_with_norm_(found, max_norm, total)
+    return _once_more(found, lambda: _clipped(found, max_norm, norm_type, error_if_nonfinite), "clip_grad_norm_()")
+
+
+def _clipped(parameters: list[Tensor], max_norm: float, norm_type: float, error_if_nonfinite: bool) -> Tensor:
+    total = get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
     return total
+
+
+def _once_more(parameters: list[Tensor], run: Callable[[], Any], what: str) -> Any:
+    """Run it. A tracer notes to run it at each call, if the parameters are no arguments of the function that it watches."""
+    if modes.tracer is None:
+        return run()
+    return modes.tracer.again(run, what, not all(id(p) in modes.tracer.outside for p in parameters))
 
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
@@ -95,7 +106,12 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     >>> p.grad
     tensor([ 1.0000, -0.5000])
     """
+    found = _list(parameters)
+    _once_more(found, lambda: _clamped(found, float(clip_value)), "clip_grad_value_()")
+
+
+def _clamped(parameters: list[Tensor], limit: float) -> None:
     with recording(False):
-        for p in _list(parameters):
+        for p in parameters:
             if p.grad is not None:
-                p.grad.clamp_(-float(clip_value), float(clip_value))
+                p.grad.clamp_(-limit, limit)
