@@ -450,9 +450,9 @@ def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03,
     if model is None and optimizer is None:
         settings = [
             slider("rate", sorted({*RATES, float(lr)}), start=lr, label="learning rate"),
-            choice("layers", ["+".join(map(str, w)) or "none" for w in widths], label="hidden neurons"),
+            *([] if given else [slider("noise", NOISES, start=0.1), choice("points", POINTS)]),
             choice("activation", dict.fromkeys([activation, *ACTIVATIONS])),
-            *([] if given else [choice("points", POINTS), slider("noise", NOISES, start=0.1)]),
+            choice("layers", ["+".join(map(str, w)) or "none" for w in widths], label="hidden neurons"),
             choice("weights", [str(k + 1) for k in range(WEIGHTS)], label="random weights"),
         ]  # fmt: skip
     state = torch.get_rng_state()
