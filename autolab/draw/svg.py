@@ -162,7 +162,9 @@ def render(
             parts.append(_node(view.root, node, centre, size, placement.line, at, state(at), at and trace.steps[at - 1], blocks, narrow))
     width, height = placement.width, placement.height
     if legend:
-        key, key_width, key_height = _legend(view, bool(trace.steps), height, _legend_room(direction, width, cells or room), blocks)
+        key, key_width, key_height = _legend(
+            view, bool(trace.steps), height, _legend_room(direction, width, room or (cells and not style)), blocks
+        )
         width, height = max(width, key_width), height + key_height
         parts.append(key)
     return _frame(trace, taken, parts, width, height, style)

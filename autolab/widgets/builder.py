@@ -371,8 +371,8 @@ class GraphBuilder(Undoable):
         if not at["program"]:
             return chart.picture(
                 [part for k, one in enumerate(self.leaves) for part in (
-                    chart.rectangle(20 + 170 * k, 20, 150, 56, "leaf"), chart.words(34 + 170 * k, 42, one["name"], "head"),
-                    chart.words(34 + 170 * k, 64, f"= {one['value']}"))],
+                    f'<rect x="{20 + 170 * k}" y="20" width="150" height="56" rx="28" class="al-cell al-k-leaf"/>',
+                    chart.words(38 + 170 * k, 42, one["name"], "head"), chart.words(38 + 170 * k, 64, f"= {one['value']}"))],
                 40 + 170 * len(self.leaves), 96, f"{self.title}. {said}", STYLE,
             ), said  # fmt: skip
         node = at["chosen"] if at["chosen"] >= count else count + len(at["program"]) - 1
@@ -387,7 +387,7 @@ class GraphBuilder(Undoable):
 
     def _tour(self):
         """What is filmed of a graph that nobody has built: a product, two operations on it, and backward()."""
-        wanted = [("×", list(self._values)[-1]), *((name, None) for name in list(self._unary)[:2])]
+        wanted = [("×", list(self._values)[-1]), *((name, None) for name in list(self._unary)[:3:2])]  # exp of a square would be huge
         count, states = len(self._values), [self._start()]
         for k, move in enumerate(wanted):
             operation = [self._moves.index(move), count + k - 1 if k else 0]

@@ -128,14 +128,14 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
         depth, count = int(depth), int(segments)
         shown = (depth, count) if (depth, count) in found else (depth, 0)
         rows = [["no checkpoints" if not s else f"{s} segments", size_text(memory[depth, s]), f"{seconds[depth, s] * 1e3:.3g} ms",
-                 str(_most_alive(lives[depth, s][0]))] for s in all_segments if (depth, s) in found]  # fmt: skip
+                 str(_most_alive(lives[depth, s][0])[0])] for s in all_segments if (depth, s) in found]  # fmt: skip
         names = [("a", "no checkpoints"), *([("b", f"{count} segments")] if count else [])]
         picture = frames + plain + [chart.legend(300, 316, names)]
         if count:
             picture += curve(left, memory, 1e-3, count, "b") + curve(right, seconds, 1e3, count, "b")
         picture += [axes.upright(depth, "", "grad") for axes in (left, right)] + _timeline(*lives[shown], depth)
         picture.append(chart.handle(left.x(depth), left.top + left.height, "depth", label="layers"))
-        own, alive = found[depth, 0], _most_alive(lives[depth, 0][0])
+        own, alive = found[depth, 0], _most_alive(lives[depth, 0][0])[0]
         said = f"{depth} layers without checkpoints: {size_text(own[0])} at the peak, {own[1] * 1e3:.3g} ms, "
         said += f"the values of {alive} layers alive at once."
         if count and (depth, count) not in found:
@@ -145,7 +145,7 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
             again = sum(not first for *_, first in lives[depth, count][0])
             said += (
                 f" In {count} segments: {size_text(m)} ({m / own[0]:.2f} times), {t * 1e3:.3g} ms ({t / own[1]:.2f} times); "
-                f"{again} layers run again, {_most_alive(lives[depth, count][0])} alive at once."
+                f"{again} layers run again, {_most_alive(lives[depth, count][0])[0]} alive at once."
             )
         return Frame(said, picture, rows)
 
@@ -201,8 +201,9 @@ def _lifetimes(run):
 
 
 def _most_alive(lives):
-    moments = {start for _, start, _, _ in lives}
-    return max(sum(start <= t <= end for _, start, end, _ in lives) for t in moments)
+    """How many results are alive at once, at most; and when, for the first time."""
+    moments = sorted({start for _, start, _, _ in lives})
+    return max(((sum(start <= t <= end for _, start, end, _ in lives), t) for t in moments), key=lambda found: found[0])
 
 
 def _timeline(lives, back, depth):
@@ -210,18 +211,21 @@ def _timeline(lives, back, depth):
     last = max([end for _, _, end, _ in lives] + [at for _, at in back])
     left, top, width, height = 40, 30, 244, 216
     x, line = (lambda t: left + width * (t - 1) / max(last, 1)), height / depth
-    parts = [chart.words(12, 21, "values alive, layer by layer", "head"),
-             f'<rect x="{left}" y="{top}" width="{width}" height="{height}" class="al-axes"/>']  # fmt: skip
+    parts = [f'<rect x="{left}" y="{top}" width="{width}" height="{height}" class="al-axes"/>']
     for layer, start, end, first in lives:
         y, tall = top + line * (depth - layer), max(line - 2, 2)
         box = f'x="{x(start):.1f}" y="{y + 1:.1f}" width="{max(x(end) - x(start), 2.5):.1f}" height="{tall:.1f}"'
         parts.append(f'<rect {box} class="al-cell al-k-{"leaf" if first else "custom"}"/>')
+    most, when = _most_alive(lives)
+    parts.append(chart.words(12, 21, f"values alive, at most {most}", "head"))
+    parts.append(f'<path d="M{x(when) + 1.5:.1f} {top}v{height}" class="al-l al-l-b"/>')
     parts += [chart.mark(x(at), top + line * (depth - layer + 0.5), "grad", min(4, line / 3)) for layer, at in back]
     parts += [chart.words(left - 6, top + height - 4, "1", "note", "end"), chart.words(left - 6, top + 14, depth, "note", "end")]
     parts.append(chart.words(left + width, top + height + 19, "layers run, forward and back", "note", "end"))
     names = [("leaf", "first run"), ("custom", "run again")]
     for k, (kind, name) in enumerate(names):
         parts += [chart.rectangle(12 + 130 * k, 276, 20, 14, kind), chart.words(38 + 130 * k, 288, name)]
+    parts += ['<path d="M178 298v18" class="al-l al-l-b"/>', chart.words(192, 311, "most alive")]
     return [*parts, chart.mark(22, 306, "grad"), chart.words(38, 311, "gradient comes")]
 
 

@@ -106,15 +106,17 @@ def strip(stills: list[tuple[str, str]]) -> str:
     sizes = [tuple(map(int, SIZE.search(svg).groups())) for svg, _ in stills]
     wide = max(w for w, _ in sizes)
     lines = [textwrap.wrap(f"{k}. {said}", int(wide / CHAR)) for k, (_, said) in enumerate(stills, 1)]
-    tall = max(h for _, h in sizes) + LINE * max(map(len, lines)) + 12
     across = max(1, ROW // (wide + GAP))
-    parts = []
-    for k, ((svg, _), (_, height)) in enumerate(zip(stills, sizes)):
-        x, y = GAP / 2 + k % across * (wide + GAP), GAP / 2 + k // across * (tall + GAP)
-        parts.append(f'<svg x="{x}" y="{y}"{_bare(svg).removeprefix("<svg")}')
-        parts += [words(x, y + height + LINE * (i + 1), line) for i, line in enumerate(lines[k])]
-    columns, rows = min(across, len(stills)), -(-len(stills) // across)
-    return _whole(parts, columns * (wide + GAP), rows * (tall + GAP), "")
+    parts, below = [], GAP / 2
+    for first in range(0, len(stills), across):
+        row = range(first, min(first + across, len(stills)))
+        for k in row:
+            (svg, _), (_, height) = stills[k], sizes[k]
+            x = GAP / 2 + k % across * (wide + GAP)
+            parts.append(f'<svg x="{x}" y="{below}"{_bare(svg).removeprefix("<svg")}')
+            parts += [words(x, below + height + LINE * (i + 1), line) for i, line in enumerate(lines[k])]
+        below += max(sizes[k][1] + LINE * len(lines[k]) for k in row) + 12 + GAP
+    return _whole(parts, min(across, len(stills)) * (wide + GAP), below - GAP / 2, "")
 
 
 def moving(stills: list[tuple[str, str]], seconds: float) -> str:

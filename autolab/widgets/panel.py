@@ -307,10 +307,10 @@ class StateMachine(Panel):
         return frame
 
     def _tour(self):
-        """A few actions of the likely ones, or of each in turn."""
+        """The likely actions, or a few of all in turn."""
         here = list(self._states)[self.at["state"]]
         states = [here]
-        for k in range(TOUR):
+        for k in range(len(self._walk) or TOUR):
             can = list(self._actions(here))
             action = self._walk[k] if k < len(self._walk) and self._walk[k] in can else can[k % len(can)] if can else None
             if action is None:

@@ -73,6 +73,14 @@ class Look(NamedTuple):
     hidden: list
 
 
+def _spirals(noise):
+    points, labels = datasets.spirals(200, 2, noise=noise / 2)
+    return 2 * points, labels
+
+
+POINTS = {"two moons": datasets.two_moons, "circles": datasets.circles, "spirals": _spirals}
+
+
 def _grid(across, down):
     return torch.from_numpy(np.stack([axis.ravel() for axis in np.meshgrid(across, down)], 1).astype(np.float32))
 
@@ -380,8 +388,8 @@ def _neuron(left, top, seen, across, down):
 def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03, steps=400, optimizer=None, loss=None, start=True):
     """Train a network on points in the plane in the background: its loss, its decision, and what its hidden neurons see, as they come.
 
-    Sliders try other learning rates, layers, noise and random weights, as far as these were not given; each is a training of its own.
-    Train at the end begins again from other random weights.
+    Controls try other points, noise, learning rates, layers, activations and random weights, as far as these were not given; each is a
+    training of its own. Train at the end begins again from other random weights.
 
     Parameters
     ----------
@@ -442,14 +450,15 @@ def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03,
     if model is None and optimizer is None:
         settings = [
             slider("rate", sorted({*RATES, float(lr)}), start=lr, label="learning rate"),
+            *([] if given else [slider("noise", NOISES, start=0.1), choice("points", POINTS)]),
+            choice("activation", dict.fromkeys([activation, *ACTIVATIONS])),
             choice("layers", ["+".join(map(str, w)) or "none" for w in widths], label="hidden neurons"),
-            *([] if given else [slider("noise", NOISES, start=0.1)]),
             choice("weights", [str(k + 1) for k in range(WEIGHTS)], label="random weights"),
         ]  # fmt: skip
     state = torch.get_rng_state()
 
-    def make_run(rate=lr, layers=None, noise=0.1, weights="1"):
-        net, points = model, data if given else datasets.two_moons(noise=noise)
+    def make_run(rate=lr, layers=None, activation=activation, points="two moons", noise=0.1, weights="1"):
+        net, points = model, data if given else POINTS[points](noise=noise)
         if net is None:
             before = torch.get_rng_state()
             torch.set_rng_state(state)  # the same weights, whatever else is tried

@@ -14,14 +14,14 @@ WRITES = {
     "a.add_(1)": "a.add_(1)", "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
     "with no_grad: x.add_(1)": "with torch.no_grad(): x.add_(1)", "x.add_(1)": "x.add_(1)", "y.backward()": "y.backward()",
 }  # fmt: skip
-BACKWARD = "y.backward()"
+BACKWARD, REBIND = "y.backward()", "a = a + 1"
 PRESSED = {"x": "x.add_(1)", "a": "a.add_(1)", "v": "v.mul_(2)"}  # what pressing a tensor does
 SECOND = 284  # where the second tile begins
 LINE = 29  # characters of a line in a tile
 
 
 @of_real_numbers
-def version_counter(f=torch.square, values=(0.0, 1.0)):
+def version_counter(f=torch.square, values=(1.0, 2.0)):
     """A tensor, a view of it and what the graph saved: write in place, and see whose version moves and who notices.
 
     The code is `a = x * 2; v = a[:1]; y = f(a).sum()`. Memory that is shared has one counter; the graph remembers the version at
@@ -42,7 +42,7 @@ def version_counter(f=torch.square, values=(0.0, 1.0)):
     --------
     >>> counter = version_counter().press("v.mul_(2)")
     >>> counter.sentence
-    'After v.mul_(2), a is at version 1. xʸ (PowBackward0) keeps a of version 0: it is stale, and backward() will raise.'
+    'After v.mul_(2), a and its view v are at version 1. xʸ (PowBackward0) keeps a of version 0: it is stale, and backward() will raise.'
     >>> "modified by an inplace operation" in counter.press("y.backward()").sentence
     True
     """
@@ -76,7 +76,7 @@ def version_counter(f=torch.square, values=(0.0, 1.0)):
         said = f"{state[-1]} raises {error}" if error else _sentence(state, names, first, kept)
         code = ["a = x * 2", "v = a[:1]", f"y = {function_name(f)}(a).sum()", *(WRITES[s] for s in state), *(["", error] if error else [])]
         picture = [*_memory(tensors, start, "old a" in tensors), *_keeps(kept)]
-        return Frame(said, picture, rows, "\n".join(code), error=bool(error))
+        return Frame(said, picture, rows, "\n".join(code), error=bool(error), scene="two" if "old a" in tensors else "one")
 
     def actions(state):
         return [] if len(state) > 6 else list(WRITES)
@@ -87,8 +87,9 @@ def version_counter(f=torch.square, values=(0.0, 1.0)):
     start = {n: t.tolist() for n, t in first.items()}
     size = (SECOND + 280, 352)
     return StateMachine(
-        "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], size, breaks=[SECOND - 8]
-    )
+        "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], size,
+        walk=["v.mul_(2)", BACKWARD], breaks=[SECOND - 8],
+    )  # fmt: skip
 
 
 def _saved(y, first, symbols):
@@ -101,7 +102,7 @@ def _saved(y, first, symbols):
                 tensor = next((n for n, t in first.items() if np.shares_memory(t.detach().numpy(), one.value)), "its result")
                 sign, name = symbols.get(node.name(), ""), node.name()
                 yield {"from": node, "index": index, "node": name, "symbol": sign, "called": f"{sign} ({name})" if sign else name,
-                       "name": tensor, "tensor": first.get(tensor),
+                       "name": tensor, "tensor": first.get(tensor), "was": one.value.ravel()[:4].tolist(),
                        "version": first[tensor]._version if tensor in first else 0}  # fmt: skip
 
 
@@ -110,8 +111,9 @@ def _now(kept):
     saved = kept["from"].saved_values()[kept["index"]]
     if saved.value is None:
         return kept | {"state": "freed", "told": "freed by backward()"}
-    told = f"{kept['name']} = [{', '.join(narrow(v, 5) for v in saved.value.ravel().tolist()[:4])}{', …' if saved.value.size > 4 else ''}]"
-    return kept | {"state": "unchanged" if saved.version_ok else "stale", "told": told}
+    more = ", …" if saved.value.size > 4 else ""
+    here, was = (f"[{', '.join(narrow(v, 5) for v in values)}{more}]" for values in (saved.value.ravel()[:4].tolist(), kept["was"]))
+    return kept | {"state": "unchanged" if saved.version_ok else "stale", "told": f"{kept['name']} = {here}", "was_told": f"was {was}"}
 
 
 def _sentence(state, names, first, kept):
@@ -124,12 +126,18 @@ def _sentence(state, names, first, kept):
         return (
             f"a and its view v share memory and one version counter, at 0. {keeps or 'The graph keeps no tensor'}. Write into one of them."
         )
-    if names["a"] is not first["a"]:
-        said = f"After {state[-1]}, the name a means another tensor; v and the graph have the old one, at version {first['a']._version}."
+    rebound, old = names["a"] is not first["a"], first["a"]._version
+    if state[-1] == REBIND:
+        said = f"the name a means another tensor; v and the graph have the old one, at version {old}"
+    elif "x.add_" in state[-1]:
+        said = f"x is at version {names['x']._version}"
+    elif not rebound:
+        said = f"a and its view v are at version {old}"
+    elif state[-1].startswith("v"):
+        said = f"v and the old a are at version {old}"
     else:
-        said = (
-            f"After {state[-1]}, a is at version {names['a']._version}." if names["a"]._version else f"After {state[-1]}, a is unchanged."
-        )
+        said = f"the new a is at version {names['a']._version}; v and the graph have the old one, at version {old}"
+    said = f"After {state[-1]}, {said}."
     if any(one["state"] == "stale" for one in now):
         return f"{said} {keeps}: it is stale, and backward() will raise."
     return f"{said} {keeps}: unchanged, so backward() can run." if keeps else f"{said} The graph keeps nothing."
@@ -145,7 +153,8 @@ def _memory(tensors, before, rebound):
         begun, cells, texts = before["a" if n in ("a", "old a") else n], "", []
         for i, value in enumerate(t.tolist()[:4]):
             kind = "leaf" if n == "x" else "op"
-            kind = "custom" if value != begun[i] or (n == "a" and rebound) else kind
+            written = t._version if n == "a" and rebound else value != begun[i]
+            kind = "custom" if written else kind
             cells += chart.rectangle(14 + 68 * i, top + 10, 64, 32, kind)
             texts.append(narrow(value, 6))
             cells += chart.words(46 + 68 * i, top + 31, texts[-1], "", "middle") + " "
@@ -166,7 +175,8 @@ def _keeps(kept):
         yield chart.words(SECOND + 12, top + 24, one["symbol"], "head")
         yield chart.words(SECOND + 20 + chart.HEAD * len(one["symbol"]), top + 24, one["node"], "note")
         yield chart.words(SECOND + 12, top + 50, one["told"][:LINE], "freed" if freed else "")
-        yield chart.words(SECOND + 12, top + 76, f"saved at version {one['version']}", "note")
+        begun = f"{one['was_told']} at version {one['version']}"[:LINE] if stale else f"saved at version {one['version']}"
+        yield chart.words(SECOND + 12, top + 76, begun, "" if stale else "note")
         now = "" if one["tensor"] is None else f", now at version {one['tensor']._version}"
         yield chart.words(
             SECOND + 12, top + 100, "freed" if freed else f"≠ stale{now}" if stale else f"unchanged{now}", "head" if stale else "note"

@@ -76,6 +76,10 @@ def largest(run):
     return float(np.abs(found[np.isfinite(found)]).max())
 
 
+def _hit(x, y, width, height):
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" class="al-hit"/>'
+
+
 def _top(run, left, title, counted):
     signs = [
         words(x + unit * n / 2, TOP - 10, line.sign, "note", "middle") for line, (x, unit, n) in zip(run.lines, _columns(run.lines, left))
@@ -92,11 +96,15 @@ def loop_rows(run, sample, step, scale):
     columns = _columns(run.lines, TILE)
     for i in range(size):
         y = TOP + i * (ROW if together else ROW + APART)
-        row = words(TILE + 12, y + 18, str(i), "note")
+        press = _hit(TILE + 4, y, 24, ROW) + words(TILE + 12, y + 18, str(i), "note")
+        cells = ""
         for line, (x, unit, n) in zip(run.loop[i], columns):
-            known = i < done and _cells(x, y, array(line.values).reshape(1, -1), unit, scale, f"{line.name} of sample {i}")
-            row += known or chart.rectangle(x, y, unit * n - 2, ROW - 2, "empty")
-        parts.append(chart.keyed(f"row {i}", row))
+            if i < done:
+                cells += _cells(x, y, array(line.values).reshape(1, -1), unit, scale, f"{line.name} of sample {i}")
+            else:
+                press += chart.rectangle(x, y, unit * n - 2, ROW - 2, "empty")
+        press = chart.pressable(press, set=("step", i + 1), label=f"{i}: run the loop to this sample", key=f"to row {i}")
+        parts.append(chart.keyed(f"row {i}", press + cells))
     if sample is not None:
         (start, *_), (x, unit, n) = columns[0], columns[-1]
         parts.append(ring(start, TOP + sample * (ROW + APART), 0, 0, 1, 1, (x + unit * n - start, ROW), "a"))
@@ -113,7 +121,10 @@ def axis_columns(run, done, scale):
     parts = _top(run, left, "vmap(f): one call", len(run.lines[done - 1].ran) if done > 0 else 0)
     for k, (line, (x, unit, n)) in enumerate(zip(run.lines, columns)):
         known = k < done and _cells(x, TOP, array(line.values).reshape(size, -1), unit, scale, line.name)
-        parts.append(chart.keyed(f"column {k}", known or chart.rectangle(x, TOP, unit * n - 2, ROW * size - 2, "empty")))
+        press = known or chart.rectangle(x, TOP, unit * n - 2, ROW * size - 2, "empty")
+        if not known:
+            press = chart.pressable(press, set=("step", size + 2 + k), label=f"{line.text}: once for all samples", key=f"to column {k}")
+        parts.append(chart.keyed(f"column {k}", press))
     if done >= 0:
         parts.append(f'<path d="M{left + 20} {TOP}h-6v{ROW * size - 2}h6" class="al-l al-l-a"/>')
         parts.append(words(left + 12, TOP + ROW * size + 20, f"one axis of {size}", "note"))

@@ -208,7 +208,7 @@ def _said(f, names, dims, run, step):
         shapes = ", ".join(f"{n} {shape_text(a.shape if d is None else a.select(d, 0).shape)}" for n, a, d in zip(names, run.args, dims))
         return (
             f"{function_name(f)} is written for one sample ({shapes}): {_operations(len(run.lines))}. There are {size} samples. "
-            "How many operations will a loop run, and how many vmap?"
+            "How many operations will a loop run, and how many vmap? Press a row or a column."
         )
     if step <= size:
         ran = _operations(run.loop_counts[step - 1])

@@ -436,6 +436,39 @@ def overlaps():
     return found
 
 
+@pytest.fixture
+def displaced():
+    """What stands elsewhere once the page is written from right to left: `displaced(page) == []` if nothing does."""
+    places = """() => [...document.querySelectorAll(".al-root *")].filter((e) => e.checkVisibility()).map((e) => {
+        const box = e.getBoundingClientRect(), root = document.querySelector(".al-root").getBoundingClientRect();
+        return [e.tagName, Math.round(box.x - root.x), Math.round(box.width)].join(" "); })"""
+
+    def found(page):
+        page.evaluate("document.getAnimations().forEach((one) => one.finish())")
+        before = page.evaluate(places)
+        page.evaluate("document.documentElement.dir = 'rtl'")
+        after = page.evaluate(places)
+        page.evaluate("document.documentElement.dir = ''")
+        assert len(before) > 10  # it has looked
+        return [pair for pair in zip(before, after, strict=True) if len(set(pair)) > 1]
+
+    return found
+
+
+@pytest.fixture
+def faint():
+    """What has too little contrast on a page, the focus too: `faint(page) == []` if all can be seen."""
+    script = (Path(__file__).parent / "faint.js").read_text("utf-8")
+
+    def found(page):
+        target = page.locator(".al-graph [tabindex='0']")
+        (target if target.count() else page.get_by_role("button", name="Reset")).first.focus()
+        page.keyboard.press("Shift")  # the focus is the keyboard's
+        return page.evaluate(script)
+
+    return found
+
+
 # -- Firefox -------------------------------------------------------------------------------------------
 
 

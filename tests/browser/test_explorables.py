@@ -92,7 +92,7 @@ def few_states(monkeypatch):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_goes_there_and_back_and_no_state_violates_a_wcag_rule(open_page, name, drive, axe, screenshot):
+def test_a_page_goes_there_and_back_and_can_be_used_by_everyone(open_page, name, drive, axe, displaced, faint, screenshot):
     widget = made(name)
     page = open_page(widget)
     driven = drive(page, widget.title)
@@ -106,6 +106,10 @@ def test_a_page_goes_there_and_back_and_no_state_violates_a_wcag_rule(open_page,
         if share:  # all explorables at their start are seen by axe in a notebook
             assert axe(page, "body") == [], share
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert displaced(page) == [], share
+        page.emulate_media(forced_colors="active")
+        assert faint(page) == [], share
+        page.emulate_media(forced_colors="none")
 
 
 @pytest.mark.parametrize("name", [*PAGES, *OTHERS])

@@ -39,7 +39,9 @@ def test_every_explorable_goes_there_and_back_in_firefox(firefox, tmp_path, monk
     else:
         usable = ".al-range:not([aria-disabled=true])", ".al-choice select"  # in a menu, what was not computed is greyed
         firefox.evaluate(f"({' || '.join(f'document.querySelector({json.dumps(one)})' for one in usable)}).focus()")
-        firefox.press("End" if firefox.evaluate("[NaN, 0].includes(Number(document.activeElement.value))") else "Home")
+        firefox.press(
+            "Home" if firefox.evaluate("Boolean(document.activeElement.selectedIndex ?? Number(document.activeElement.value))") else "End"
+        )
     firefox.until(f"{STATUS} !== {json.dumps(start)}")
     firefox.evaluate("[...document.querySelectorAll('.al-root button')].find((b) => b.textContent === 'Reset').click()")
     firefox.until(f"{STATUS} === {json.dumps(start)}")

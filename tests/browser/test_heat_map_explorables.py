@@ -44,3 +44,27 @@ def test_an_input_is_pressed_and_what_is_pointed_at_is_said(open_page, drive):
     expect(driven.root.locator(".al-readout")).to_have_text("weights[0, 2] = 3")
     driven.root.get_by_role("slider", name="w[0, 0]").last.press("ArrowLeft")
     expect(driven.status).to_contain_text("x.grad[1, 2] = ")
+
+
+def test_a_cell_under_the_mouse_shows_what_pressing_it_would(open_page, drive):
+    page = open_page(widgets.convolution_backward())
+    driven = drive(page, "Backward through a convolution")
+    start, cell = driven.status.inner_text(), driven.root.get_by_role("button", name="x[1, 2] = ")
+    cell.hover()
+    expect(driven.status).to_contain_text("x[1, 2] is used by 4 of 9 outputs")
+    expect(driven.root).to_contain_text("Entry 0 of")
+    expect(driven.button("Undo")).to_be_disabled()
+    driven.root.get_by_role("button", name="y[0, 0] = ").hover()
+    expect(driven.status).to_contain_text("y[0, 0] is the window of x")
+    page.mouse.move(0, 0)
+    expect(driven.status).to_have_text(start)
+    cell.hover()
+    expect(driven.status).to_contain_text("x[1, 2] is used by 4 of 9 outputs")
+    # the numbers travel, though they were seen before
+    assert cell.evaluate(
+        "(cell) => { cell.dispatchEvent(new MouseEvent('click', { bubbles: true })); return document.querySelectorAll('.al-flight').length; }"
+    )
+    page.mouse.move(0, 0)
+    expect(driven.root).not_to_contain_text("Entry 0 of")
+    driven.button("Undo").press("Enter")
+    expect(driven.status).to_have_text(start)

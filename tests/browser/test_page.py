@@ -196,6 +196,15 @@ IN_FRAME = """() => {
 }"""
 
 
+def test_on_a_jump_over_many_steps_only_what_fires_last_moves(open_page):
+    page = open_page(chain(45))
+    moving = page.get_by_role("button", name="Reset").evaluate("""(reset) => {
+        const graph = document.querySelector(".al-graph");
+        reset.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
+        return document.getAnimations().filter((one) => graph.contains(one.effect.target)).length; }""")
+    assert moving < 10
+
+
 @pytest.mark.parametrize("reduced", ["reduce", "no-preference"])
 def test_the_node_that_fires_is_scrolled_into_view_and_the_page_stays(open_page, reduced):
     page = open_page(network())

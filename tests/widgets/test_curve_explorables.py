@@ -333,6 +333,16 @@ def test_other_settings_begin_with_the_same_weights():
     assert room.move(layers="4").model[0].weight.shape == (4, 2)
 
 
+def test_a_room_has_three_kinds_of_points_and_four_activations():
+    room = widgets.train(steps=40, activation="relu", start=False)
+    assert isinstance(room.model[1], torch.nn.ReLU)
+    assert isinstance(room.move(activation="gelu").model[1], torch.nn.GELU)
+    room.move(points="spirals", noise=0.0)
+    points, labels = torch.datasets.spirals(200, 2, noise=0.0)
+    assert (room._run.data[0] == 2 * points).all() and (room._run.data[1] == labels).all()
+    assert ["points", "spirals"] in room.rows and ["activation", "gelu"] in room.rows
+
+
 def test_a_training_that_has_not_begun_waits_for_the_button():
     room = widgets.train(steps=40, start=False).move(noise=0.3)
     assert not room.running and room.progress == 0

@@ -110,6 +110,22 @@ def test_what_is_announced_happens(f, write):
     assert ("will raise" in announced) == ("raises RuntimeError" in counter.press("y.backward()").sentence)
 
 
+def test_a_stale_value_is_shown_beside_what_was_saved():
+    assert ">was [2, 4] at version 0<" in widgets.version_counter().press("v.mul_(2)").picture()
+
+
+def test_a_write_after_the_name_has_moved_is_said_of_the_tensor_that_it_reaches():
+    counter = widgets.version_counter().press("a = a + 1")
+    assert "v and the old a are at version 1." in counter.press("v.mul_(2)").sentence
+    assert "the new a is at version 1; v and the graph have the old one, at version 1." in counter.press("a.add_(1)").sentence
+    assert "x is at version 1." in counter.press("with no_grad: x.add_(1)").sentence
+
+
+def test_the_film_of_a_write_ends_with_the_error():
+    told = [sentence for _, sentence in widgets.version_counter()._stills(None)]
+    assert len(told) == 3 and "modified by an inplace operation" in told[-1]
+
+
 def test_no_word_is_cut_off_in_the_picture():
     counter = widgets.version_counter().press("v.mul_(2)").press("a = a + 1")
     for x, words in re.findall(r'<text x="([\d.]+)" [^>]*text-anchor="start"[^>]*>([^<]*)<', counter.picture()):

@@ -73,11 +73,22 @@ def test_a_change_of_what_is_shared_changes_every_row(folded):
 def test_rows_slide_together_and_numbers_of_a_column_travel_at_once(folded):
     def height(step):
         found = at(folded, step=step).picture()
-        return {int(k): float(y) for k, y in re.findall(r'data-key="row (\d)"><text x="[\d.]+" y="([\d.]+)"', found)}
+        return {int(k): float(y) for k, y in re.findall(r'data-key="to row (\d)".*?<text x="[\d.]+" y="([\d.]+)"', found)}
 
     apart, together = height(4), height(5)
     assert apart[0] == together[0] and apart[3] - apart[0] > together[3] - together[0]
     assert [len(at(folded, step=k)._cached_frame(folded.at).get("flights", [])) for k in (0, 1, 5, 6)] == [0, 1, 0, 4]
+
+
+def test_a_row_and_an_empty_column_are_pressed_to_run_up_to_them(folded):
+    def pressed(step):
+        found = at(folded, step=step).picture()
+        return dict(re.findall(r'data-key="to (\w+ \d)" class="al-press" data-set="step" data-stop="(\d)"', found))
+
+    rows = {f"row {k}": str(k + 1) for k in range(4)}
+    assert pressed(0) == rows | {f"column {k}": str(k + 6) for k in range(3)}
+    assert pressed(6) == rows | {"column 1": "7", "column 2": "8"}
+    assert at(folded, step=7).sentence.startswith("v2 = v1 − y, once for all")
 
 
 def test_a_function_of_vectors_has_no_gradient_step():

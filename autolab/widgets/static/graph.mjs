@@ -169,11 +169,12 @@ class Graph {
     g.addEventListener("pointerleave", () => title.remove());
   }
 
-  // A node is called by what is written in it.
+  // A node is called by what is written in it, which changes in closed groups alone.
   describe(g, withGradient) {
-    const written = [...g.querySelectorAll(withGradient ? "text" : "text:not(.al-grad, .al-pill *)")];
-    g.setAttribute("aria-label", written.map((t) => t.textContent).filter(Boolean).join(" "));
-    if (g.matches(".al-closed")) g.setAttribute("aria-expanded", "false");
+    const closed = g.matches(".al-closed"), which = withGradient ? "text" : "text:not(.al-grad, .al-pill *)", names = (g.names ||= {});
+    if (closed || names[which] === undefined) names[which] = [...g.querySelectorAll(which)].map((t) => t.textContent).filter(Boolean).join(" ");
+    g.setAttribute("aria-label", names[which]);
+    if (closed) g.setAttribute("aria-expanded", "false");
   }
 
   select(id) {

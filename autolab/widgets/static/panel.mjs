@@ -24,6 +24,7 @@ function panel(model, el) {
   const table = tableTwin("Table of what is shown", model.get("columns"), (body) => body.replaceChildren(...(shown?.rows || []).map((r) => row(r))));
   let lows = [], tops = []; // how far down the tiles go, and where they begin to have something
   let shown = null, dragging = false, measured = 0, scene = "", roomy = 0, way = 0; // way: 1 after a step on, -1 after one back
+  let quiet = false, peeked = false; // what is shown is not where one has gone, then nothing moves
 
   // Without Python some positions may be unknown. What is moved then goes to the known place that is nearest to the wanted one, on its side.
   const isKnown = (at) => !model.page || known.has(keyOf(at));
@@ -106,7 +107,7 @@ function panel(model, el) {
     controls, tracks: model.get("tracks") || {}, go, act, at: () => model.get("at"), past: () => model.get("past"),
     can, canSet, stuck, same: (at) => keyOf(at) === keyOf(model.get("at")),
     restore: (at, past) => change(model, { at, past }), drawn: () => reveal(shown),
-    tell: (words) => { readout.textContent = words; },
+    tell: (words) => { readout.textContent = words; }, peek,
   });
 
   const root = h("div", { class: "al-root al-panel", role: "group", "aria-label": model.get("title") },
@@ -127,6 +128,16 @@ function panel(model, el) {
   });
 
   function can(action) { return action in (shown?.next || {}) && (shown.next[action] !== null || Boolean(model.get("ask"))); }
+
+  // Shows another position without going there; null leads back.
+  function peek(at) {
+    const frame = at && known.get(keyOf(at));
+    if (!frame && !peeked) return;
+    [quiet, peeked] = [true, Boolean(frame)];
+    if (!frame) draw(); else if (frame !== shown) show(frame);
+    quiet = false;
+  }
+
   function act(action) {
     const to = shown.next[action], at = model.get("at");
     way = 1;
@@ -282,7 +293,7 @@ function panel(model, el) {
     if (status.textContent !== frame.sentence) status.textContent = frame.sentence;
     status.classList.toggle("al-error", Boolean(frame.error));
     const has = (words) => frame.picture.some((i) => parts[i].includes(words)), handy = has("tabindex=");
-    const moves = Boolean(before) && !dragging && !touch.busy() && !scrub?.busy() && !calm();
+    const moves = Boolean(before) && !dragging && !quiet && !touch.busy() && !scrub?.busy() && !calm();
     const focused = place.contains(document.activeElement) && document.activeElement.closest("[data-key]")?.dataset.key;
     tiles.forEach((svg, i) => {
       svg.setAttribute("role", handy ? "group" : "img");
@@ -299,7 +310,7 @@ function panel(model, el) {
       const again = [...place.querySelectorAll("[data-key][tabindex]")].find((el) => el.dataset.key === focused && el.tabIndex >= 0);
       (again || place).focus({ preventScroll: true });
     }
-    if (!touch.busy()) reveal(frame);
+    if (!touch.busy() && !quiet) reveal(frame);
     for (const svg of tiles) {
       if (moves) fly(svg, way > 0 ? frame.flights || [] : way < 0 && before.flights || [], way < 0);
       else if (!scrub?.busy()) land(svg);

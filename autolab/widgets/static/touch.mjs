@@ -1,6 +1,7 @@
 // ---- what can be taken in the hand ------------------------------------------------------------------------------
 
 const STOP = 6; // pixels from stop to stop of a number that is dragged
+const PEEK = 60; // milliseconds that the mouse rests on a cell
 const nearestOf = (list, value) => list.reduce((best, one, k) => (Math.abs(one - value) < Math.abs(list[best] - value) ? k : best), 0);
 
 // Handles, presses and tensors of a panel's picture (autolab/draw/touch.py and heat.py write them). `panel` is what they move:
@@ -105,10 +106,11 @@ function hands(place, panel) {
 
   function press(el) {
     if (el.getAttribute("aria-disabled") === "true") return;
-    const { set, stop, action } = el.dataset;
-    if (action) panel.act(action);
-    else panel.go({ ...panel.at(), [set]: stopOf(control(set), JSON.parse(stop)) });
+    clearTimeout(timer);
+    panel.peek?.(null); // it is reached from what is shown without the mouse, so that all travels there
+    if (el.dataset.action) panel.act(el.dataset.action); else panel.go(goal(el));
   }
+  const goal = ({ dataset: { set, stop } }) => ({ ...panel.at(), [set]: stopOf(control(set), JSON.parse(stop)) });
   const stopOf = (c, value) => (typeof value === "number" ? nearestOf(c.stops, value) : c.stops.indexOf(value));
 
   place.addEventListener("click", (event) => {
@@ -153,6 +155,15 @@ function hands(place, panel) {
   const cellOf = (event) => event.target.closest?.(".al-heat-cell");
   for (const type of ["pointerover", "focusin"]) place.addEventListener(type, (event) => { if (cellOf(event)) panel.tell(cellOf(event).getAttribute("aria-label")); });
   for (const type of ["pointerout", "focusout"]) place.addEventListener(type, (event) => { if (cellOf(event)) panel.tell(""); });
+
+  // While the mouse rests on a cell that can be pressed, what that would show is seen already.
+  let timer = null;
+  for (const type of ["pointerover", "pointerout"]) place.addEventListener(type, (event) => {
+    const cell = cellOf(event);
+    if (!panel.peek || event.pointerType !== "mouse" || drag || !cell?.matches(".al-press")) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => panel.peek(type === "pointerover" && cell.isConnected ? goal(cell) : null), PEEK);
+  });
 
   // Writes what changes with the position into a picture.
   function dress(svg) {
