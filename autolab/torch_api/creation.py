@@ -31,12 +31,12 @@ def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tenso
     if device is not None:
         require_cpu(device)
     t = new_tensor(array[()] if array.ndim == 0 else array)
+    if modes.tracer is not None:
+        modes.tracer.created(t)
     if modes.levels:
         t = created(t)
     if modes.inference:
         t.version = untracked((), t.version)
-    if modes.tracer is not None:
-        modes.tracer.created(t)
     if not requires_grad:
         return t
     if array.dtype not in dtypes.INEXACT:

@@ -144,3 +144,7 @@ def test_a_constant_that_is_returned_is_the_callers():
         assert numbers([slopes, zeros]) == [[0, 0], [0, 0]]
         slopes += 1
         zeros += 1
+
+
+def test_a_tensor_made_inside_of_a_transform_is_a_constant():
+    assert "1. compiled" in check(grad(lambda x: (x * torch.arange(3.0)).sum() + torch.zeros(3)[1]), (torch.randn(3),), (torch.randn(3),))
