@@ -430,9 +430,10 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
 @JSON
 @course_command
 def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
-    """Write one page with passages that two submissions share, or one and the solution in source/.
+    """Write one page with what two submissions share, or one and a solution: the course's, or the one that autolab came with.
 
-    Names, layout and comments do not count, nor does what was released or what many have. It is not a verdict: a person reads.
+    Code is compared as syntax trees: names, layout, comments, imports, the order of a sum and statements without effect do not count.
+    Nor does what was released or what many have. It is not a verdict: a person reads.
 
     \b
         autolab course similar ps2
@@ -442,7 +443,11 @@ def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | 
     from autolab.course.similar import compare, page
 
     place = Course(root)
+    for other in earlier:
+        Course(other)
     data = compare(place.root, assignment, earlier)
+    for note in data["notes"]:
+        click.echo(note, err=True)
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
