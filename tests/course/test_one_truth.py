@@ -166,8 +166,13 @@ def test_a_regrade_that_goes_on_does_not_keep_what_was_graded_with_other_tests(c
     text.write_text((before := text.read_text()).replace("check square-hidden 3", "check square-hidden 2"))
     build(course.root)
     generate(course.root)
+    said = [autolab(course, command, "ps") for command in ("export", "report")]
     run = grade_course(course, "ps", regrade=True, limits=LIMITS)
     assert (run.graded, run.resumed) == (3, 0) and before != text.read_text()
+    for done in said:
+        assert "3 of 3 students were graded with other tests, points or rubrics than today's" in done.stderr
+        assert "`autolab course grade ps --regrade`" in done.stderr
+    assert "were graded with other tests" not in autolab(course, "export", "ps").stderr
 
 
 def test_what_nbgrader_was_told_to_forget_is_graded_again(course):
