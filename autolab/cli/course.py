@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -367,6 +368,7 @@ def grade(
         try:
             run = grade_course(place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress)
         except GradingInterrupted as error:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending
             bar.close()
             click.echo(str(error), err=True)
             sys.exit(130)

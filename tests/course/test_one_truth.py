@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import signal
 import sqlite3
 from contextlib import closing
 from datetime import datetime
@@ -157,6 +159,20 @@ def test_an_interrupted_regrade_changes_nothing_and_the_next_run_finishes_it(cou
     with CourseGradebook(course.database, "ps") as gradebook:
         assert {r["seed"] for r in gradebook.reports()} == {7}
     assert not autolab(course, "export", "ps").stderr.count("regrade") and not (course.root / "regrade").exists()
+
+
+def press_after_one(done, of, last):
+    if done == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_lets_the_submission_be_graded_and_says_how_many_are_saved(course, capfd):
+    before = signal.getsignal(signal.SIGINT)
+    grade_course(course, "ps", limits=LIMITS)
+    with pytest.raises(GradingInterrupted, match="interrupted: 1 of 3 are graded again and kept"):
+        grade_course(course, "ps", regrade=True, limits=LIMITS, progress=press_after_one)
+    assert signal.getsignal(signal.SIGINT) is before and "Ctrl-C again stops at once" in capfd.readouterr().err
+    assert grade_course(course, "ps", limits=LIMITS).resumed == 1
 
 
 def test_a_regrade_that_goes_on_does_not_keep_what_was_graded_with_other_tests(course):
