@@ -477,7 +477,8 @@ def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | 
         return
     out = out or place.root / f"similar-{assignment}.html"
     out.write_text(page(assignment, data), "utf-8")
-    click.echo(f"{out}: {len(data['pairs'])} pairs of {data['submissions']} submissions to look at")
+    count = len(data["pairs"])
+    click.echo(f"{out}: {count} pair{'s' * (count != 1)} of {data['submissions']} submissions to look at")
 
 
 @course.command()

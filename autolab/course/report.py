@@ -14,7 +14,7 @@ from .mistakes import commonest
 STYLE = """
 body{font:15px/1.4 system-ui,sans-serif;max-width:80rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
 h1{font-size:1.4rem;margin:.3rem 0}h2{font-size:1.1rem;margin:.6rem 0 .2rem}p{margin:.3rem 0}summary{cursor:pointer}
-.wide{display:grid;grid-template-columns:1fr 1fr;gap:0 2rem}.wide>*{min-width:0}
+.wide{display:grid;grid-template-columns:11fr 9fr;gap:0 2rem}.wide>*{min-width:0}
 .box{max-height:12rem;overflow:auto;border:1px solid #ccc;margin:.3rem 0}.tall{max-height:22.5rem}.students{max-height:16rem}
 .students td{white-space:nowrap}td:first-child{white-space:nowrap}.students li{white-space:normal}
 .tall td:last-child,.students td:last-child{min-width:9rem}

@@ -12,8 +12,9 @@ import html
 import itertools
 import keyword
 import re
+import statistics
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -192,8 +193,13 @@ def pairs(submissions: Sequence[Submission], least: int = 4, most: int = 50) -> 
     for i, one in enumerate(submissions):
         for value in one.prints:
             holders[value].append(i)
-    limit = max(FEW, int(MANY * sum(one.counts for one in submissions)))
-    rare = {value: who for value, who in holders.items() if sum(submissions[i].counts for i in who) <= limit}
+    everybody = Counter(_groups(submissions))
+    limits = {group: max(FEW, int(MANY * count)) for group, count in everybody.items()}
+    rare = {
+        value: who
+        for value, who in holders.items()
+        if all(count <= limits[group] for group, count in Counter(_groups(submissions[i] for i in who)).items())
+    }
     own = [sum(value in rare for value in one.prints) for one in submissions]
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)
     for value, who in rare.items():
@@ -209,6 +215,33 @@ def pairs(submissions: Sequence[Submission], least: int = 4, most: int = 50) -> 
         if len(found) == most:
             break
     return found
+
+
+def _groups(submissions: Iterable[Submission]) -> Iterator[str]:
+    """Among whom a submission counts: all, and those of the class if it is one."""
+    for one in submissions:
+        if one.counts:
+            yield from ("all",) if one.course else ("all", "class")
+
+
+class Nearness(NamedTuple):
+    """How many parts of a student's code are in a solution, and which part of all of theirs that is."""
+
+    student: str
+    parts: int
+    share: float
+
+
+def near_solutions(submissions: Sequence[Submission], answers: Sequence[Submission], least: int = 4) -> list[Nearness]:
+    """Every student whose code has parts of a solution, the nearest first, whether many have the same or not."""
+    solved = {value for answer in answers for value in answer.prints}
+    found = []
+    for one in submissions:
+        code = [value for value, place in one.prints.items() if one.cells[place.cell][0] == "code"]
+        both = sum(value in solved for value in code)
+        if both >= least and not one.course:
+            found.append(Nearness(one.name, both, both / len(code)))
+    return sorted(found, key=lambda n: (-n.share, -n.parts, n.student))
 
 
 def _longest(a: Submission, b: Submission, values: Iterable[int]) -> tuple[str, str]:
@@ -314,6 +347,7 @@ def compare(root: Path, assignment: str, earlier: Sequence[Path] = ()) -> dict[s
     return {
         "submissions": len(found),
         "fingerprints": sum(len(one.prints) for one in found) / len(found),
+        "near_solutions": [{**near._asdict(), "share": round(near.share, 3)} for near in near_solutions(found, answers)],
         "pairs": [{**pair._asdict(), "share": [round(part, 3) for part in pair.share]} for pair in pairs([*found, *answers])],
         "notes": notes,
     }
@@ -332,6 +366,29 @@ MEANING = (
     "submissions, and more than {few}, have. Code is compared as syntax trees: names, layout, comments, imports, the order of a sum and "
     "statements without effect do not count. Read the passages, and ask the students, before you conclude anything."
 )
+
+NEAR = (
+    "This part of the code that each wrote is in a solution too, whether many have it or not. Most right answers to a small exercise "
+    "are in it: the median of those listed is {median:.0%}. One far above the others, or with no part of its own, may be worth a question."
+)
+
+
+def _near(students: Sequence[Mapping[str, Any]]) -> str:
+    """A table of those whose code is nearest to a solution."""
+    if not students:
+        return ""
+    median = statistics.median(one["share"] for one in students)
+    rows = "".join(
+        f"<tr><td>{html.escape(one['student'])}</td><td class='n'>{one['parts']}</td><td class='n'>{one['share']:.0%}</td></tr>"
+        for one in students
+    )
+    return (
+        f"<h2>Near a solution</h2><p>{NEAR.format(median=median)}</p>"
+        "<div class='box' tabindex='0' role='region' aria-label='near a solution'>"
+        "<table><thead><tr><th scope='col'>student</th><th scope='col' class='n'>parts in a solution</th>"
+        f"<th scope='col' class='n'>of all of theirs</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
 
 WRAP = "pre{white-space:pre-wrap}"
 
@@ -352,5 +409,5 @@ def page(assignment: str, data: Mapping[str, Any]) -> str:
     return (
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}{WRAP}</style></head><body>"
         f"<h1>{title}</h1><p>{data['submissions']} submissions, {data['fingerprints']:.0f} parts each that were not released. "
-        f"{MEANING.format(many=MANY, few=FEW)}</p>{table}</body></html>\n"
+        f"{MEANING.format(many=MANY, few=FEW)}</p>{_near(data['near_solutions'])}<h2>Pairs</h2>{table}</body></html>\n"
     )

@@ -12,7 +12,7 @@ from autolab.cli.group import group
 from autolab.course import similar as similarity
 from autolab.course.notebook import from_markdown
 from autolab.course.release import release_of
-from autolab.course.similar import Submission, code_tokens, compare, fingerprint, numbers, pairs, released_numbers, winnow
+from autolab.course.similar import Submission, code_tokens, compare, fingerprint, near_solutions, numbers, pairs, released_numbers, winnow
 
 TEXT = """
 How does softmax behave when all scores grow by the same amount?
@@ -102,6 +102,12 @@ def test_what_is_no_python_is_compared_by_its_statements():
     assert pairs(classroom((LONG[:-20] + "((", ""), (disguised(LONG)[:-20] + "((", "")))
 
 
+def test_who_has_the_solution_is_listed_also_where_many_have_it():
+    *students, answer = classroom(*[(disguised(LONG), PROSE)] * 5, (OTHER, ""), (LONG, ""))
+    found = near_solutions(students, [answer])
+    assert [(near.student, near.share) for near in found] == [(f"s{i}", 1.0) for i in range(5)] and pairs(students) == []
+
+
 def test_passages_are_shown_as_each_wrote_them():
     (pair,) = pairs(classroom((LONG, ""), (disguised(LONG), "")))
     assert "shifted = scores" in pair.passages[0] and "detfihs_ = serocs_" in pair.passages[1]
@@ -118,6 +124,12 @@ def test_two_answers_of_their_own_share_nothing():
 
 def test_what_many_have_says_nothing():
     assert pairs(classroom(*[(LONG, "")] * 5)) == []
+
+
+def test_what_many_of_the_class_have_says_nothing_beside_a_large_earlier_one():
+    earlier = [Submission(f"e{i}", "before", [("code", f"x{i} = 1")]) for i in range(60)]
+    assert pairs([*classroom(*[(LONG, "")] * 5), *earlier]) == []
+    assert len(pairs([*classroom(*[(LONG, "")] * 3), *earlier])) == 3
 
 
 def test_what_was_released_is_no_evidence():
@@ -178,7 +190,11 @@ def test_who_handed_in_the_solution_is_listed(courses):
     nbformat.write(source, courses / "now" / "source" / "ps" / "n.ipynb")
     found = json.loads(similar(courses, "--json").stdout)
     assert ("ada", "the solution (source/ps)") in [(p["first"], p["second"]) for p in found["pairs"]]
+    assert found["near_solutions"][0]["student"] == "ada" and found["near_solutions"][0]["share"] > 0.5
     assert found["submissions"] == 5
+
+
+NEAR_ADA = {"student": "ada", "parts": 9, "share": 1.0}
 
 
 def written(root, assignment, **answers):
@@ -234,5 +250,6 @@ def test_a_students_own_release_is_no_evidence_and_its_solution_is(courses):
 def test_the_page_is_text_that_says_what_the_numbers_mean(courses):
     done = similar(courses)
     page = (courses / "now" / "similar-ps.html").read_text()
+    assert "Near a solution" in similarity.page("ps", {**compare(courses / "now", "ps"), "near_solutions": [NEAR_ADA]})
     assert done.exit_code == 0 and "cannot tell" in page and "eve (before)" in page
     assert "<script" not in page
