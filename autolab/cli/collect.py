@@ -49,10 +49,9 @@ def collect(source: Path, system: str, roster: Path | None, due: str | None, roo
             raise ValueError(f"{due!r} is no time such as 2026-11-21 18:00")
         dates = {path.name: moment for path in (place / "source").iterdir()}
     done = collecting.collect(place, source, system, people, dates)
-    if people:
-        collecting.remember_people(place, people.people, system)
+    collecting.remember_people(place, people.people if people else done.people, system, replace=people is not None)
     if as_json:
-        click.echo(json.dumps(asdict(done)))
+        click.echo(json.dumps({name: value for name, value in asdict(done).items() if name != "people"}))
     else:
         for line in done.counts():
             click.echo(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -41,6 +42,17 @@ def _tell_of_regrade(root: Path, assignment: str) -> None:
 
     if said := state(root, assignment):
         click.echo(said, err=True)
+
+
+def _tell_of_changes(root: Path, assignment: str, gradebook: Any) -> list[str]:
+    """Say whose points come from other tests or points than today's; these students."""
+    from autolab.course.grading.changes import outdated
+    from autolab.course.report import outdated_sentence
+
+    graded_with = gradebook.forms_graded_with()
+    if found := outdated(root, assignment, gradebook.forms(), graded_with):
+        click.echo(outdated_sentence(assignment, found, len({student for student, _ in graded_with})), err=True)
+    return found
 
 
 def _some(names: list[str]) -> str:
@@ -317,7 +329,9 @@ def grade(
     from autolab.course.grading.sandbox import NOT_ISOLATED, isolation
     from autolab.course.grading.scheduler import Course, GradingInterrupted, grade_course
     from autolab.course.grading.stage import Stage
+    from autolab.course.roster import unknown
     from autolab.course.scaffold import nbgrader
+    from autolab.course.variants.own import without_exercises
 
     place = Course(root)
     compare_version(place.root)
@@ -354,11 +368,15 @@ def grade(
         try:
             run = grade_course(place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress)
         except GradingInterrupted as error:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending
             bar.close()
             click.echo(str(error), err=True)
             sys.exit(130)
+    alone = without_exercises(place.root, assignment, place.students(assignment))
+    with CourseGradebook(place.database, assignment) as gradebook:
+        nameless = unknown(gradebook.people(), place.students(assignment))
     if as_json:
-        click.echo(json.dumps(vars(run)))
+        click.echo(json.dumps({**vars(run), "without_exercises": alone, "not_in_roster": nameless}))
         return
     if not run.graded + run.skipped + run.resumed:
         raise LookupError(f"nobody handed in {assignment}: there is no folder {place.root / 'submitted'}/STUDENT/{assignment}")
@@ -371,6 +389,11 @@ def grade(
                    f"`autolab course grade {assignment} --regrade` grades all with those of today.")  # fmt: skip
     if run.late_changed:
         click.echo(f"  Other times of handing in or late penalties than before: {len(run.late_changed)} ({_some(run.late_changed)}).")
+    if alone:
+        click.echo(f"  Graded by the exercises of the class, since none of their own were drawn for them: {len(alone)} ({_some(alone)}). "
+                   "Add them to the roster, draw again with the same `autolab course variant`, hand out, and grade.")  # fmt: skip
+    if nameless:
+        click.echo(f"  In no roster that was collected with: {len(nameless)} ({_some(nameless)}). Is the name of the folder a login?")
     if run.pages:
         click.echo(f"  {run.pages} feedback pages written.")
     for line in run.stopped[:10]:
@@ -404,7 +427,8 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     with CourseGradebook(place.database, assignment) as gradebook:
         gradebook.refresh_lateness({}, settings.penalty(place.root))
         reports, lines = gradebook.reports(), gradebook.class_list()
-        data = summary(reports, gradebook.totals(), gradebook.points(), lines)
+        before = _tell_of_changes(place.root, assignment, gradebook)
+        data = summary(reports, gradebook.totals(), gradebook.points(), lines, before)
     if not data["students"]:
         raise LookupError(NOT_GRADED.format(assignment))
     add_code(data["diagnoses"], reports, lines, place.root / "autograded")
@@ -430,9 +454,10 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
 @JSON
 @course_command
 def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
-    """Write one page with passages that two submissions share, or one and the solution in source/.
+    """Write one page with what two submissions share, or one and a solution: the course's, or the one that autolab came with.
 
-    Names, layout and comments do not count, nor does what was released or what many have. It is not a verdict: a person reads.
+    Code is compared as syntax trees: names, layout, comments, imports, the order of a sum and statements without effect do not count.
+    Nor does what was released or what many have. It is not a verdict: a person reads.
 
     \b
         autolab course similar ps2
@@ -442,13 +467,18 @@ def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | 
     from autolab.course.similar import compare, page
 
     place = Course(root)
+    for other in earlier:
+        Course(other)
     data = compare(place.root, assignment, earlier)
+    for note in data["notes"]:
+        click.echo(note, err=True)
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
     out = out or place.root / f"similar-{assignment}.html"
     out.write_text(page(assignment, data), "utf-8")
-    click.echo(f"{out}: {len(data['pairs'])} pairs of {data['submissions']} submissions to look at")
+    count = len(data["pairs"])
+    click.echo(f"{out}: {count} pair{'s' * (count != 1)} of {data['submissions']} submissions to look at")
 
 
 @course.command()
@@ -487,6 +517,7 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
         gradebook.refresh_lateness({}, settings.penalty(place.root))
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
         lines = gradebook.class_list() if totals else []
+        before = _tell_of_changes(place.root, assignment, gradebook)
     if not totals:
         raise LookupError(NOT_GRADED.format(assignment))
     waiting = {"unread": [s.student for s in lines if s.unread], "changed": [s.student for s in lines if s.changed]}
@@ -501,8 +532,12 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
         click.echo(filled, nl=False) if out is None else out.write_bytes(filled)
         return
     if as_json:
-        content = json.dumps({"of": of, "totals": totals, **waiting}) + "\n"
+        content = json.dumps({"of": of, "totals": totals, **waiting, "outdated": before}) + "\n"
     else:
+        known = {one.login for one in people if one.name}
+        if system != "moodle" and (nameless := sorted(totals.keys() - known)):
+            said = f"{len(nameless)} of {len(totals)} students have no name in the gradebook, and none in the table: {_some(nameless)}. "
+            click.echo(f"{said}`autolab course collect` with --roster, or `nbgrader db student add`, tells it names.", err=True)
         content = table(column or assignment, totals, of, system, people)
     if out is None:
         click.echo(content, nl=False)

@@ -45,6 +45,7 @@ class Collected:
     unchanged: dict[str, list[str]] = field(default_factory=dict)
     unmatched: list[str] = field(default_factory=list)  # nothing was written for these
     notes: list[str] = field(default_factory=list)
+    people: list[Person] = field(default_factory=list)  # what the download says of them, where no roster does
 
     def counts(self) -> Iterator[str]:
         """A line for each assignment."""
@@ -79,9 +80,17 @@ def collect(root: Path, source: Path, system: str, roster: Roster | None = None,
         everything = submitted(download, system)
         people = _by_student(everything, roster, result)
         for student, files in sorted(people.items()):
+            if roster is None:
+                result.people.append(_person(student, files[0].sender, system))
             _collect_one(root, student, files, sources, result, due or {})
         result.notes += download.said
     return result
+
+
+def _person(login: str, sender: Sender, system: str) -> Person:
+    """What a download says of a student. Canvas writes a name without spaces, which is none; its number is the student's."""
+    email = next((one for one in sender.ids if "@" in one), "")
+    return Person(login, "" if system == "canvas" else sender.name, sender.number if system == "canvas" else "", email)
 
 
 def _sources(root: Path) -> list[Source]:
@@ -222,11 +231,15 @@ def _plain_files(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file() and not p.is_symlink()} if folder.is_dir() else {}
 
 
-def remember_people(root: Path, people: Sequence[Person], system: str) -> None:
-    """Tell nbgrader's gradebook the names and addresses of a roster, and Canvas's numbers: `course export` finds students by them."""
+def remember_people(root: Path, people: Sequence[Person], system: str, replace: bool = True) -> None:
+    """Tell nbgrader's gradebook names and addresses, and Canvas's numbers: `course export` finds students by them.
+
+    Without `replace` what it knows of a student stays.
+    """
     from nbgrader.api import Gradebook
 
     with tools_on_path(), Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        known = {student.id: student for student in gradebook.students}
         for person in people:
             first, last = person.first_and_last()
             facts = {
@@ -235,7 +248,10 @@ def remember_people(root: Path, people: Sequence[Person], system: str) -> None:
                 "email": person.email,
                 "lms_user_id": person.number if system == "canvas" else "",
             }
-            gradebook.update_or_create_student(person.login, **{key: value for key, value in facts.items() if value})
+            before = None if replace else known.get(person.login)
+            new = {key: value for key, value in facts.items() if value and not getattr(before, key, None)}
+            if new or replace:
+                gradebook.update_or_create_student(person.login, **new)
 
 
 def due_dates(root: Path) -> dict[str, datetime]:

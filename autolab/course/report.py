@@ -14,7 +14,7 @@ from .mistakes import commonest
 STYLE = """
 body{font:15px/1.4 system-ui,sans-serif;max-width:80rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
 h1{font-size:1.4rem;margin:.3rem 0}h2{font-size:1.1rem;margin:.6rem 0 .2rem}p{margin:.3rem 0}summary{cursor:pointer}
-.wide{display:grid;grid-template-columns:1fr 1fr;gap:0 2rem}.wide>*{min-width:0}
+.wide{display:grid;grid-template-columns:11fr 9fr;gap:0 2rem}.wide>*{min-width:0}
 .box{max-height:12rem;overflow:auto;border:1px solid #ccc;margin:.3rem 0}.tall{max-height:22.5rem}.students{max-height:16rem}
 .students td{white-space:nowrap}td:first-child{white-space:nowrap}.students li{white-space:normal}
 .tall td:last-child,.students td:last-child{min-width:9rem}
@@ -39,9 +39,15 @@ ITEMS = (
 
 
 def summary(
-    reports: Sequence[dict[str, Any]], totals: dict[str, float], points: dict[str, float], lines: Sequence[StudentLine]
+    reports: Sequence[dict[str, Any]],
+    totals: dict[str, float],
+    points: dict[str, float],
+    lines: Sequence[StudentLine],
+    outdated: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What a class did: `reports` as grading left them, the points of each student and of each cell, and the gradebook's class list."""
+    """What a class did: `reports` as grading left them, the points of each student and of each cell, the gradebook's class list, and
+    the students who were graded with other tests or points than today's.
+    """
     scores = {line.student: line.scores for line in lines}
     hardest = [
         {"cell": i.name, "mean": i.difficulty * points[i.name], "of": points[i.name], "graded": i.answers,
@@ -62,7 +68,17 @@ def summary(
         "repaired": [{"student": r["student"], "what": text} for r in reports for text in r["notes"]],
         "seeds": sorted({r["seed"] for r in reports}),
         "boxes": sorted({r["box"] for r in reports}),
+        "outdated": list(outdated),
     }
+
+
+def outdated_sentence(assignment: str, students: Sequence[str], of: int) -> str:
+    """That some were graded with other tests or points than today's, and what to do."""
+    return (
+        f"{len(students)} of {of} students were graded with other tests, points or rubrics than today's, or another version of autolab: "
+        f"{', '.join(students[:10])}{' ...' * (len(students) > 10)}. "
+        f"`autolab course grade {assignment} --regrade` grades all with those of today."
+    )
 
 
 def _class(reports: Sequence[dict[str, Any]], totals: dict[str, float], lines: Sequence[StudentLine]) -> list[dict[str, Any]]:
@@ -85,7 +101,7 @@ def _class(reports: Sequence[dict[str, Any]], totals: dict[str, float], lines: S
 
 def page(assignment: str, data: dict[str, Any]) -> str:
     """The summary as HTML: no script, nothing from the network."""
-    title, students = html.escape(assignment), data["class"]
+    title, students, before = html.escape(assignment), data["class"], data["outdated"]
     counts = [f"{n} {what}" for what, n in (
         ("late", sum(bool(s["seconds_late"]) for s in students)),
         ("with an answer to be read", sum(bool(s["unread"] or s["changed"]) for s in students)),
@@ -94,6 +110,7 @@ def page(assignment: str, data: dict[str, Any]) -> str:
     ) if n]  # fmt: skip
     parts = [
         f"<h1>{title}: {data['students']} students, mean {data['mean']:.1f} of {data['of']:g} points</h1>",
+        f"<p><strong>{html.escape(outdated_sentence(assignment, before, data['students']))}</strong></p>" if before else "",
         "<div class='wide'><section><h2>Distribution</h2>", _histogram(list(data["totals"].values()), data["of"]),
         f"<h2>Parts, hardest first</h2><details><summary>What the numbers say</summary><p>{ITEMS}</p></details>",
         _table("parts, hardest first", ("part", "mean", "of", "graded", "difficulty", "correlation", "best −\xa0last"),

@@ -64,6 +64,16 @@ class Roster:
         return self.numbers.get(number) or next(filter(None, known), None) or self.names.get(compact(name))
 
 
+def unknown(people: Iterable[Person], students: Iterable[str]) -> list[str]:
+    """The students of whom neither a name nor an address is known, in a class of which some are known.
+
+    >>> unknown([Person("ada", "Lovelace, Ada"), Person("eve")], ["ada", "eve", "kim"])
+    ['eve', 'kim']
+    """
+    known = {person.login for person in people if person.name or person.email}
+    return sorted(set(students) - known) if known & set(students) else []
+
+
 def _unique(pairs: Iterable[tuple[str, Person]]) -> dict[str, Person]:
     found: dict[str, Person | None] = {}
     for key, person in pairs:

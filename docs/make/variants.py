@@ -34,7 +34,9 @@ who has what; `variants/ps2-2027/release/STUDENT/` is what to hand out, with the
 nbgrader's exchange has one release for all. The roster is a CSV file with a column `id`, `login` or `username`; run the command again
 when somebody joins, and nobody's exercises change. `autolab course grade`, `--regrade`, `nbgrader autograde` and the feedback
 take the exercises that the course recorded for the student, whatever the notebook says. An answer to another student's exercise is
-judged as an answer to one's own; the feedback says so, and `autolab course report` lists it.
+judged as an answer to one's own; the feedback says so, and `autolab course report` lists it. A student whom nothing was drawn
+for is graded by the exercises of the class, and `grade`, the report and the feedback say so: run the same command again with them in
+the roster, hand out, and grade.
 
 ## An entry
 

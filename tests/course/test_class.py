@@ -22,6 +22,7 @@ from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.grading.scheduler import Course, GradingRun, Place, grade_course
 from autolab.course.notebook import build
 from autolab.course.scaffold import nbgrader
+from autolab.course.variants import own
 
 from .hostile import TEXT, WRONG
 from .test_hostile import FULL, LIMITS, submitted
@@ -274,6 +275,18 @@ def test_who_exports_is_told_of_answers_that_nobody_has_read(graded):
         gradebook.db.commit()
     assert "1 of 9 students have answers that nobody has read yet, counted as 0: s1. " in said.stderr
     assert json.loads(said.stdout)["unread"] == ["s1"]
+
+
+def test_who_is_in_no_roster_or_has_no_exercises_is_named(graded, monkeypatch):
+    course, *_ = graded
+    monkeypatch.setattr(scheduler, "grade_course", lambda *_, **__: GradingRun(skipped=1))
+    monkeypatch.setattr(own, "without_exercises", lambda *_: ["s3"])
+    with CourseGradebook(course.database, "ps") as gradebook:
+        gradebook.gradebook.update_or_create_student("s0", last_name="Müller")
+    said = autolab(course, "grade", "ps")
+    assert "none of their own were drawn for them: 1 (s3)" in said and "In no roster that was collected with: 8 (s1, s2, s3" in said
+    words = ["course", "export", "ps", "--for", "gradescope", "--course", str(course.root)]
+    assert "8 of 9 students have no name in the gradebook, and none in the table: s1" in CliRunner().invoke(group, words).stderr
 
 
 def test_commands_that_cannot_run_say_why(graded, tmp_path):

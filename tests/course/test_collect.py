@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from autolab.cli.group import group
 from autolab.course import downloads
 from autolab.course.collect import collect, due_dates, remember_people
+from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.notebook import build
 from autolab.course.roster import parse_time, read_roster
 
@@ -308,11 +309,26 @@ def test_times_of_each_system_are_read():
 
 def test_the_gradebook_learns_names_and_numbers(course, tmp_path):
     remember_people(course, roster(tmp_path, CANVAS).people, "canvas")
-    from autolab.course.grading.gradebook import CourseGradebook
-
     with CourseGradebook(course / "gradebook.db", "ps1") as gradebook:
         assert [(p.name, p.number) for p in gradebook.people() if p.login == "ada"] == [("Lovelace, Ada", "17")]
     assert due_dates(course) == {}
+
+
+@pytest.mark.parametrize(("system", "names", "known"), [
+    ("canvas", {"lovelaceada_17_400_sums.ipynb": ""}, ("lovelaceada-17", "", "17", "")),
+    ("moodle", {"Ada Lovelace_7_assignsubmission_file/sums.ipynb": ""}, ("adalovelace", "Lovelace, Ada", "", "")),
+    ("gradescope", {"submission_metadata.yml": METADATA, "submission_5/sums.ipynb": ""}, ("S1", "Lovelace, Ada", "", "ada@uni.edu")),
+])  # fmt: skip
+def test_what_a_download_says_of_its_people_is_known_without_a_roster(course, tmp_path, sums, system, names, known):
+    path = zipped(tmp_path, {name: data or sums for name, data in names.items()})
+    words = ["course", "collect", str(path), "--from", system, "--course", str(course)]
+    assert CliRunner().invoke(group, words).exit_code == 0
+    with CourseGradebook(course / "gradebook.db", "ps1") as gradebook:
+        assert known in [(p.login, p.name, p.number, p.email) for p in gradebook.people()]
+        gradebook.gradebook.update_or_create_student(known[0], first_name="Augusta", last_name="King")
+    CliRunner().invoke(group, words)
+    with CourseGradebook(course / "gradebook.db", "ps1") as gradebook:
+        assert ("King, Augusta", known[2]) in [(p.name, p.number) for p in gradebook.people()]
 
 
 def test_the_command_names_what_it_could_not_match(course, tmp_path, sums):

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import signal
 import sqlite3
 from contextlib import closing
 from datetime import datetime
@@ -159,6 +161,20 @@ def test_an_interrupted_regrade_changes_nothing_and_the_next_run_finishes_it(cou
     assert not autolab(course, "export", "ps").stderr.count("regrade") and not (course.root / "regrade").exists()
 
 
+def press_after_one(done, of, last):
+    if done == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_lets_the_submission_be_graded_and_says_how_many_are_saved(course, capfd):
+    before = signal.getsignal(signal.SIGINT)
+    grade_course(course, "ps", limits=LIMITS)
+    with pytest.raises(GradingInterrupted, match="interrupted: 1 of 3 are graded again and kept"):
+        grade_course(course, "ps", regrade=True, limits=LIMITS, progress=press_after_one)
+    assert signal.getsignal(signal.SIGINT) is before and "Ctrl-C again stops at once" in capfd.readouterr().err
+    assert grade_course(course, "ps", limits=LIMITS).resumed == 1
+
+
 def test_a_regrade_that_goes_on_does_not_keep_what_was_graded_with_other_tests(course):
     with pytest.raises(GradingInterrupted):
         grade_course(course, "ps", regrade=True, limits=LIMITS, progress=after_one)
@@ -166,8 +182,13 @@ def test_a_regrade_that_goes_on_does_not_keep_what_was_graded_with_other_tests(c
     text.write_text((before := text.read_text()).replace("check square-hidden 3", "check square-hidden 2"))
     build(course.root)
     generate(course.root)
+    said = [autolab(course, command, "ps") for command in ("export", "report")]
     run = grade_course(course, "ps", regrade=True, limits=LIMITS)
     assert (run.graded, run.resumed) == (3, 0) and before != text.read_text()
+    for done in said:
+        assert "3 of 3 students were graded with other tests, points or rubrics than today's" in done.stderr
+        assert "`autolab course grade ps --regrade`" in done.stderr
+    assert "were graded with other tests" not in autolab(course, "export", "ps").stderr
 
 
 def test_what_nbgrader_was_told_to_forget_is_graded_again(course):

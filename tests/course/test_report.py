@@ -49,6 +49,12 @@ def test_a_sentence_that_names_a_student_is_not_the_example():
     assert commonest(reports[:1])[0]["example"] == ""
 
 
+def test_the_page_says_who_was_graded_with_other_tests_and_what_to_do():
+    reports, totals, points = [report("ada"), report("eve")], {"ada": 1.0, "eve": 1.0}, {"square-check": 1.0}
+    now, then = (page("ps", summary(reports, totals, points, [], before)) for before in ([], ["eve"]))
+    assert "other tests" not in now and "1 of 2 students were graded with other tests" in then and "grade ps --regrade" in then
+
+
 @pytest.mark.parametrize("source", ["def f(:", "'''open", "# only a comment"])
 def test_what_is_no_python_is_not_shown(source):
     assert bare(source) == ""

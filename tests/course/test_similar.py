@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from autolab.cli.group import group
+from autolab.course import similar as similarity
 from autolab.course.notebook import from_markdown
 from autolab.course.release import release_of
-from autolab.course.similar import Submission, code_tokens, fingerprint, numbers, pairs, released_numbers, winnow
+from autolab.course.similar import Submission, code_tokens, compare, fingerprint, near_solutions, numbers, pairs, released_numbers, winnow
 
 TEXT = """
 How does softmax behave when all scores grow by the same amount?
@@ -69,6 +70,13 @@ def disguised(source):
     return re.sub(r"  # .*", "", source).replace("\n", "  # mine\n").replace("    ", "  ").replace(" - ", "-")
 
 
+def disguised_more(source):
+    """The same with statements that do nothing, and other ways to write the same."""
+    source = source.replace("    powers = ", "    unused = 3\n    assert scores is not None\n    powers = ").replace("g * out", "out * g")
+    source = source.replace("powers / total", "np.divide(powers, total)").replace("scores.max(axis=-1", "np.max(scores, axis=-1")
+    return "import os\n" + source.replace("total.min() <= 0", "0 >= np.min(total)")
+
+
 def classroom(*answers):
     made = [Submission(f"s{i}", "", [("code", code), ("markdown", prose)]) for i, (code, prose) in enumerate(answers)]
     for one in made:
@@ -80,6 +88,24 @@ def test_a_copy_under_other_names_and_layout_is_as_near_as_a_plain_one():
     (plain,), (hidden,) = (pairs(classroom((LONG, ""), (copy, ""), (OTHER, ""))) for copy in (LONG, disguised(LONG)))
     assert {plain.first, plain.second} == {hidden.first, hidden.second} == {"s0", "s1"}
     assert plain.share == hidden.share == (1.0, 1.0)
+
+
+def test_a_copy_that_is_written_otherwise_is_as_near_as_a_plain_one():
+    (pair,) = pairs(classroom((LONG, ""), (disguised_more(disguised(LONG)), ""), (OTHER, "")))
+    assert {pair.first, pair.second} == {"s0", "s1"} and pair.share == (1.0, 1.0)
+
+
+def test_what_is_no_python_is_compared_by_its_statements():
+    broken = "def broken(:\n    pass\n\n"
+    (pair,) = pairs(classroom((broken + LONG, ""), (disguised(LONG), ""), (OTHER, "")))
+    assert {pair.first, pair.second} == {"s0", "s1"} and pair.share[1] == 1.0
+    assert pairs(classroom((LONG[:-20] + "((", ""), (disguised(LONG)[:-20] + "((", "")))
+
+
+def test_who_has_the_solution_is_listed_also_where_many_have_it():
+    *students, answer = classroom(*[(disguised(LONG), PROSE)] * 5, (OTHER, ""), (LONG, ""))
+    found = near_solutions(students, [answer])
+    assert [(near.student, near.share) for near in found] == [(f"s{i}", 1.0) for i in range(5)] and pairs(students) == []
 
 
 def test_passages_are_shown_as_each_wrote_them():
@@ -98,6 +124,12 @@ def test_two_answers_of_their_own_share_nothing():
 
 def test_what_many_have_says_nothing():
     assert pairs(classroom(*[(LONG, "")] * 5)) == []
+
+
+def test_what_many_of_the_class_have_says_nothing_beside_a_large_earlier_one():
+    earlier = [Submission(f"e{i}", "before", [("code", f"x{i} = 1")]) for i in range(60)]
+    assert pairs([*classroom(*[(LONG, "")] * 5), *earlier]) == []
+    assert len(pairs([*classroom(*[(LONG, "")] * 3), *earlier])) == 3
 
 
 def test_what_was_released_is_no_evidence():
@@ -158,11 +190,66 @@ def test_who_handed_in_the_solution_is_listed(courses):
     nbformat.write(source, courses / "now" / "source" / "ps" / "n.ipynb")
     found = json.loads(similar(courses, "--json").stdout)
     assert ("ada", "the solution (source/ps)") in [(p["first"], p["second"]) for p in found["pairs"]]
+    assert found["near_solutions"][0]["student"] == "ada" and found["near_solutions"][0]["share"] > 0.5
     assert found["submissions"] == 5
+
+
+NEAR_ADA = {"student": "ada", "parts": 9, "share": 1.0}
+
+
+def written(root, assignment, **answers):
+    """An assignment of a course that asks what `ps` asks, and what was handed in for it."""
+    source = from_markdown(TEXT)
+    (root / "source" / assignment).mkdir(parents=True)
+    nbformat.write(source, root / "source" / assignment / "n.ipynb")
+    for student, answer in answers.items():
+        notebook = release_of(source)
+        next(c for c in notebook.cells if c.id == "softmax").source = answer
+        (root / "submitted" / student / assignment).mkdir(parents=True)
+        nbformat.write(notebook, root / "submitted" / student / assignment / "n.ipynb")
+
+
+def test_an_earlier_year_is_found_under_another_name_in_the_same_course_too(courses):
+    written(courses / "before", "ps-2026", bob=OTHER)
+    written(courses / "now", "ps-2026", joe=OTHER)
+    (courses / "now" / "source" / "other").mkdir()
+    found = compare(courses / "now", "ps", [courses / "before", courses / "now"])
+    others = {pair["second"] for pair in found["pairs"] if pair["first"] == "bob"}
+    assert others == {"bob (before, ps-2026)", "joe (now, ps-2026)"} and found["notes"] == []
+
+
+def test_a_course_with_nothing_to_compare_is_named(courses, tmp_path):
+    (tmp_path / "empty" / "source" / "ps").mkdir(parents=True)
+    (tmp_path / "else" / "source" / "ps9").mkdir(parents=True)
+    found = compare(courses / "now", "ps", [tmp_path / "empty", tmp_path / "else"])
+    assert found["notes"] == [f"{tmp_path / 'empty'} is not compared: nobody handed in ps",
+                              f"{tmp_path / 'else'} is not compared: no assignment there has the cells of ps"]  # fmt: skip
+
+
+def test_what_autolab_shipped_is_compared_where_the_course_has_another_solution(courses, monkeypatch):
+    solved = from_markdown(TEXT.replace("def softmax(x):", "def softmax(scores):").replace("    pass\n", LONG.split("\n", 2)[2]))
+    (courses / "shipped" / "source" / "ps1").mkdir(parents=True)
+    nbformat.write(solved, courses / "shipped" / "source" / "ps1" / "n.ipynb")
+    monkeypatch.setattr(similarity, "problem_sets", lambda: courses / "shipped")
+    found = compare(courses / "now", "ps")
+    assert ("ada", "the solution (ps1 as shipped)") in [(p["first"], p["second"]) for p in found["pairs"]]
+
+
+def test_a_students_own_release_is_no_evidence_and_its_solution_is(courses):
+    place = courses / "now" / "variants" / "ps"
+    for kind, code in (("release", LONG), ("source", OTHER)):
+        (place / kind / "ada").mkdir(parents=True)
+        marked = code.replace("):\n", "):\n    ### BEGIN SOLUTION\n", 1) + "    ### END SOLUTION\n"
+        nbformat.write(
+            from_markdown(f"```python answer softmax\n{marked if kind == 'source' else code}```"), place / kind / "ada" / "n.ipynb"
+        )
+    found = [(p["first"], p["second"]) for p in compare(courses / "now", "ps", [courses / "before"])["pairs"]]
+    assert found == [("bob", "the solution (variants/ps)")]
 
 
 def test_the_page_is_text_that_says_what_the_numbers_mean(courses):
     done = similar(courses)
     page = (courses / "now" / "similar-ps.html").read_text()
+    assert "Near a solution" in similarity.page("ps", {**compare(courses / "now", "ps"), "near_solutions": [NEAR_ADA]})
     assert done.exit_code == 0 and "cannot tell" in page and "eve (before)" in page
     assert "<script" not in page

@@ -19,7 +19,7 @@ from autolab.course.solutions import solve
 from autolab.course.variants.bank import read_bank
 from autolab.course.variants.draw import course_key, draw, read_record, record, roster
 from autolab.course.variants.make import make_variant, problem_text
-from autolab.course.variants.own import foreign_answers, own_form
+from autolab.course.variants.own import foreign_answers, own_form, without_exercises
 from autolab.course.variants.proof import prove
 from autolab.course.variants.text import with_variants
 
@@ -271,6 +271,14 @@ def test_ones_own_answer_is_not_taken_for_anothers(course):
     for kind in ("source", "release"):
         text = (course.root / "variants" / "ps1-2027" / kind / "s3" / f"{NOTEBOOK}.ipynb").read_text("utf-8")
         assert foreign_answers(course.root, "ps1-2027", "s3", text) == []
+
+
+def test_a_student_whom_nothing_was_drawn_for_is_named_and_told(course):
+    hand_in(course, "stranger", "s0")
+    done = graded(course, "stranger")
+    assert "no exercises were drawn for 'stranger'" in feedback_of(done) and "no exercises were drawn" in str(done.suspicious)
+    assert without_exercises(course.root, "ps1-2027", ["s0", "stranger"]) == ["stranger"]
+    assert without_exercises(course.root, "ps1", ["stranger"]) == []
 
 
 def test_a_class_draws_once(course):

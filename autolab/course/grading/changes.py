@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
 
 from autolab.course.notebook import from_markdown
 from autolab.course.release import form_of_source
+from autolab.course.rubric import rubrics
+from autolab.course.variants.own import own_form
 from autolab.version import __version__
 
 from .submission import Form, FormCell
@@ -20,6 +22,22 @@ def form_digest(form: Form, rubric: Iterable[tuple[str, str]] = ()) -> str:
     asked = [(c.name, c.source if c.locked else "", c.grade, c.solution, c.task, c.points) for c in form]
     marked = sorted(rubric)
     return hashlib.sha256(repr((__version__, asked, *marked)).encode()).hexdigest()[:16]
+
+
+def outdated(root: Path, assignment: str, forms: Mapping[str, Sequence[FormCell]], graded_with: Mapping[tuple[str, str], str]) -> list[str]:
+    """The students with a notebook that was graded with other tests, points or rubrics than today's, or another version of autolab."""
+    rubric, found = rubrics(root, assignment).items(), set[str]()
+    for (student, notebook), digest in graded_with.items():
+        try:
+            form = own_form(root, assignment, student, notebook, forms[notebook])
+        except LookupError:  # the notebook is no longer released, or the student's source is gone: there is nothing to compare with
+            continue
+        except ValueError:  # it has other points than the class
+            found.add(student)
+            continue
+        if form_digest(tuple(form), rubric) != digest:
+            found.add(student)
+    return sorted(found)
 
 
 def unreleased(root: Path, assignment: str, forms: Mapping[str, Iterable[FormCell]]) -> list[str]:

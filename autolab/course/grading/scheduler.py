@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import itertools
 import multiprocessing
 import os
 import signal
@@ -26,6 +27,7 @@ from .changes import form_digest
 from .files import companion_files, odd_files
 from .grade import fresh_seed
 from .gradebook import CourseGradebook
+from .interrupts import Interrupts
 from .notebook_file import read_notebook
 from .pages import carry, save_graded, save_pages
 from .sandbox import Limits
@@ -183,7 +185,7 @@ def grade_course(
         stage.begin(seed)
     if regrade := stage.in_use():
         seed = stage.seed
-    with CourseGradebook(course.database, assignment) as gradebook:
+    with CourseGradebook(course.database, assignment) as gradebook, Interrupts().watched() as interrupts:
         forms, before, with_form = gradebook.forms(), gradebook.digests(), gradebook.forms_graded_with()
         run = GradingRun(seed=fresh_seed() if seed is None else seed)
         todo, again = list[Place](), list[JobResult]()
@@ -219,7 +221,7 @@ def grade_course(
         batch, last, busy = list[JobResult](), time.monotonic(), 0.0
         progress(0, len(todo), None)
         try:
-            for done in _map(todo, load, jobs, scheduler, run):
+            for done in _map(todo, load, jobs, scheduler, run, lambda: interrupts.asked):
                 batch.append(done)
                 run.graded, run.box, busy = run.graded + 1, done.box, busy + done.occupied
                 run.stopped += [f"{done.student}: {note.split('. ')[0]}" for note in done.notes if "was stopped" in note]
@@ -229,6 +231,8 @@ def grade_course(
                     batch, last = [], time.monotonic()
             save(batch)
             batch = []
+            if run.graded < len(todo) and interrupts.asked:
+                raise KeyboardInterrupt
             if regrade:
                 stage.swap()
                 save_graded(course.root, again)
@@ -265,7 +269,15 @@ def _save(course: Course, gradebook: CourseGradebook, batch: list[JobResult], ti
     return pages
 
 
-def _map(todo: list[Place], load: Callable[[Place], Job], jobs: int, scheduler: str | None, run: GradingRun) -> Iterator[JobResult]:
+def _map(
+    todo: list[Place],
+    load: Callable[[Place], Job],
+    jobs: int,
+    scheduler: str | None,
+    run: GradingRun,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[JobResult]:
+    """The results as they come. Where `stop` says so nothing more is begun, and what is running ends."""
     run.lanes = max(jobs, 1)
     if scheduler:
         try:
@@ -279,10 +291,10 @@ def _map(todo: list[Place], load: Callable[[Place], Job], jobs: int, scheduler: 
                 raise RuntimeError(f"the scheduler at {scheduler} has no workers: start some with `dask worker {scheduler}`") from None
             run.lanes = sum(client.nthreads().values())
             parts = ([load(place) for place in part] for part in _tasks(todo, run.lanes))
-            for several in _all(client.get_executor(pure=False), parts, 3 * run.lanes, grade_batch):
+            for several in _all(client.get_executor(pure=False), parts, 3 * run.lanes, grade_batch, stop):
                 yield from several
     elif jobs == 1:
-        yield from map(grade, map(load, todo))
+        yield from (grade(load(place)) for place in itertools.takewhile(lambda _: not stop(), todo))
     else:
         left = todo
         for attempt in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
@@ -291,7 +303,7 @@ def _map(todo: list[Place], load: Callable[[Place], Job], jobs: int, scheduler: 
             pool = concurrent.futures.ProcessPoolExecutor(jobs, _context(attempt), signal.signal, ignore)
             finished: set[Place] = set()
             try:
-                for done in _all(pool, map(load, left), 3 * jobs, grade):
+                for done in _all(pool, map(load, left), 3 * jobs, grade, stop):
                     finished.add(Place(done.student, done.notebook))
                     yield done
                 pool.shutdown()
@@ -318,13 +330,16 @@ def _tasks(todo: list[Place], lanes: int) -> Iterator[list[Place]]:
         at += size
 
 
-def _all(executor: Any, todo: Iterable[Any], ahead: int, function: Callable[[Any], Any]) -> Iterator[Any]:
+def _all(executor: Any, todo: Iterable[Any], ahead: int, function: Callable[[Any], Any], stop: Callable[[], bool]) -> Iterator[Any]:
     """The results as they come; never more than `ahead` are under way, so that memory does not grow with the class."""
     waiting: set[Any] = set()
-    for job in todo:
+    for job in itertools.takewhile(lambda _: not stop(), todo):
         waiting.add(executor.submit(function, job))
         if len(waiting) >= ahead:
             ready, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
             yield from (future.result() for future in ready)
-    for future in concurrent.futures.as_completed(waiting):
-        yield future.result()
+    while waiting:
+        if stop():
+            waiting = {future for future in waiting if not future.cancel()}
+        ready, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+        yield from (future.result() for future in ready)

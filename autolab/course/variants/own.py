@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -49,11 +49,13 @@ def own_form(root: Path, assignment: str, student: str, notebook: str, form: Seq
 
 
 def foreign_answers(root: Path, assignment: str, student: str, text: str | None) -> list[str]:
-    """What is said of answers to the exercises of other students: their check is in the notebook, or what they define."""
+    """What is said of a student whom no exercises were drawn for, and of answers to those of others, by their check or what they define."""
     path = record(root, assignment)
     drawn = _recorded(path)
-    if student not in drawn or not text:
+    if not drawn or not text:
         return []
+    if student not in drawn:
+        return [f"no exercises were drawn for {student!r}: what is checked are those of the class, and the notebook may have others"]
     said, somebodys = [], _of_somebody(path, path.stat().st_mtime_ns)
     quoted, defined = set(QUOTED.findall(text)), {a or b for a, b in DEFINED.findall(text)}
     for answer, own in drawn[student].items():
@@ -66,6 +68,12 @@ def foreign_answers(root: Path, assignment: str, student: str, text: str | None)
             said.append(f"the answer {answer!r} is to {' and '.join(sorted(theirs))}, the exercise of another student; "
                         f"this student has {own.variant}, and that is what is checked")  # fmt: skip
     return said
+
+
+def without_exercises(root: Path, assignment: str, students: Iterable[str]) -> list[str]:
+    """The students whom no exercises were drawn for, where each of a class has exercises of their own."""
+    drawn = _recorded(record(root, assignment))
+    return [student for student in students if student not in drawn] if drawn else []
 
 
 def _recorded(path: Path) -> dict[str, dict[str, Drawn]]:
