@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -290,6 +291,13 @@ def test_commands_that_cannot_run_say_why(graded, tmp_path):
     assert "has no assignment 'ps9'" in autolab(course, "grade", "ps9", code=2)
     assert "does not know 'ps9'" in autolab(course, "report", "ps9", code=2)
     assert "no row 'sofsign' in the table" in autolab(course, "add", "ps", "sofsign", code=2)
+
+
+def test_the_command_starts_no_thread_so_its_processes_are_forked_and_import_nothing(graded, monkeypatch):
+    course, threads, before = graded[0], [], threading.active_count()
+    monkeypatch.setattr(scheduler, "grade_course", lambda *_, **__: threads.append(threading.active_count()) or GradingRun(skipped=1))
+    autolab(course, "grade", "ps", "--jobs", "2")
+    assert threads == [before]
 
 
 def what_an_interrupt_does(place):
