@@ -176,6 +176,17 @@ def test_who_has_seen_what_was_drawn_and_hands_in_again_is_drawn_other_numbers(g
     grade_course(course, "ps", limits=LIMITS)
 
 
+def test_numbers_that_a_page_has_shown_are_not_drawn_for_what_is_new_whatever_seed_is_given(graded):
+    course, *_ = graded
+    place, shown = course.root / "submitted" / "s1" / "ps" / "n.ipynb", reports(course)["s0"]["seed"]
+    text = place.read_text()
+    place.write_text(submitted(None))
+    assert grade_course(course, "ps", seed=shown, limits=LIMITS).graded == 1
+    assert reports(course)["s1"]["seed"] != shown
+    place.write_text(text)
+    grade_course(course, "ps", limits=LIMITS)
+
+
 def test_points_given_by_hand_survive_a_regrade(graded):
     course, *_ = graded
     with CourseGradebook(course.database, "ps") as gradebook:
