@@ -359,7 +359,11 @@ def grade(
         if not source.is_dir():
             raise LookupError(f"{place.root} has no assignment {assignment!r}: there is no folder source/{assignment}")
         nbgrader(place.root, "generate_assignment", assignment, "--force")
-    with tqdm(total=None, unit="notebook", file=sys.stderr, disable=as_json or not sys.stderr.isatty()) as bar:
+
+    class Bar(tqdm):
+        monitor_interval = 0  # no thread that watches it: where there is one, processes are not forked, and each takes seconds to start
+
+    with Bar(total=None, unit="notebook", file=sys.stderr, disable=as_json or not sys.stderr.isatty()) as bar:
 
         def progress(done: int, of: int, last: Any) -> None:
             bar.total = of

@@ -57,11 +57,14 @@ def play(course: Course, seed: int, number: int, honest: dict[str, dict]) -> lis
     untouched = [f"m{i:02}" for i in range(MUTANTS) if mutant(rng, right, course.root / "submitted" / f"m{i:02}" / "ps")]
     for folder in ("autograded", "feedback"):
         shutil.rmtree(course.root / folder, ignore_errors=True)
+    before = descriptors()
     try:
         grade_course(course, "ps", seed=number, regrade=True, limits=LIMITS)
     except Exception:
         return [f"the grader raised: {traceback.format_exc()}"]
     found, wrong = scores(course), []
+    if (left := descriptors() - before) > 9:  # those of a sandbox, and of the gradebook
+        wrong.append(f"{left} descriptors are left open")
     for name in (*HONEST, *(f"m{i:02}" for i in range(MUTANTS))):
         page = course.root / "feedback" / name / "ps" / "n.html"
         if name not in found or not page.is_file():
@@ -80,6 +83,11 @@ def play(course: Course, seed: int, number: int, honest: dict[str, dict]) -> lis
         if name in untouched and not late and any(report["scores"][k] < FULL[k] for k in ("exp-check", "exp-hidden")):
             wrong.append(f"{name} lost points of the exercise that is right: {report['scores']} {report['notes']}")
     return wrong
+
+
+def descriptors() -> int:
+    """How many this process has open, where the system tells."""
+    return len(os.listdir("/dev/fd")) if os.path.isdir("/dev/fd") else 0
 
 
 def alone(course: Course) -> dict[str, dict]:

@@ -131,7 +131,7 @@ def code(rng, notebook):
 
 def size(rng, notebook):
     """Too many, too long, too deep."""
-    kind, cells = rng.randrange(4), cells_of(notebook)
+    kind, cells = rng.randrange(5), cells_of(notebook)
     if kind == 0 and cells:
         notebook["cells"] = cells * rng.choice((3, 400))
     elif kind == 1 and cells:
@@ -141,6 +141,10 @@ def size(rng, notebook):
         for _ in range(rng.choice((50, 400))):
             deep = [deep] if rng.random() < 0.5 else {"a": deep}
         notebook[rng.choice(["cells", "metadata", "x", "worksheets"])] = deep
+    elif kind == 3 and cells:
+        deep = [1] if rng.random() < 0.5 else [[[[[["]"]]]]]]
+        one = {"output_type": "display_data", "data": {"x": deep}, "metadata": {}}
+        rng.choice(cells)["outputs"] = [one] * rng.choice((3, 30_000))
     else:
         notebook["nbformat"] = rng.choice([2, 3, 5, 99, "4", None, -1])
         notebook["worksheets"] = [{"cells": notebook.pop("cells", [])}]
@@ -169,6 +173,8 @@ def beside(rng, folder):
     """What else lies in the folder, and what the notebook itself is."""
     for name in rng.sample(NAMES, rng.choice((0, 0, 0, 1, 4))):
         (folder / name).write_bytes(rng.choice([b"", b"raise SystemExit", b"\xff" * 999, b"import os; os._exit(1)", b"x" * (9 << 20)]))
+    for i in range(rng.choice((0, 0, 0, 300))):
+        (folder / f"d{i}.csv").mkdir()
     path, kind = folder / "n.ipynb", rng.randrange(40)
     if kind < 5:
         path.unlink()

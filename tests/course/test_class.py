@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -176,6 +177,17 @@ def test_who_has_seen_what_was_drawn_and_hands_in_again_is_drawn_other_numbers(g
     grade_course(course, "ps", limits=LIMITS)
 
 
+def test_numbers_that_a_page_has_shown_are_not_drawn_for_what_is_new_whatever_seed_is_given(graded):
+    course, *_ = graded
+    place, shown = course.root / "submitted" / "s1" / "ps" / "n.ipynb", reports(course)["s0"]["seed"]
+    text = place.read_text()
+    place.write_text(submitted(None))
+    assert grade_course(course, "ps", seed=shown, limits=LIMITS).graded == 1
+    assert reports(course)["s1"]["seed"] != shown
+    place.write_text(text)
+    grade_course(course, "ps", limits=LIMITS)
+
+
 def test_points_given_by_hand_survive_a_regrade(graded):
     course, *_ = graded
     with CourseGradebook(course.database, "ps") as gradebook:
@@ -303,6 +315,13 @@ def test_commands_that_cannot_run_say_why(graded, tmp_path):
     assert "has no assignment 'ps9'" in autolab(course, "grade", "ps9", code=2)
     assert "does not know 'ps9'" in autolab(course, "report", "ps9", code=2)
     assert "no row 'sofsign' in the table" in autolab(course, "add", "ps", "sofsign", code=2)
+
+
+def test_the_command_starts_no_thread_so_its_processes_are_forked_and_import_nothing(graded, monkeypatch):
+    course, threads, before = graded[0], [], threading.active_count()
+    monkeypatch.setattr(scheduler, "grade_course", lambda *_, **__: threads.append(threading.active_count()) or GradingRun(skipped=1))
+    autolab(course, "grade", "ps", "--jobs", "2")
+    assert threads == [before]
 
 
 def what_an_interrupt_does(place):

@@ -55,6 +55,21 @@ def test_data_and_modules_are_taken_along_and_other_kinds_are_not(tmp_path):
     assert (files, notes) == ({"data.csv": b"1", "helper.py": b"2"}, [])
 
 
+def test_folders_that_are_called_as_data_are_closed_again(tmp_path):
+    for i in range(9):
+        (tmp_path / f"{i}.csv").mkdir()
+    before = free()
+    assert companion_files(tmp_path, FilePolicy())[0] == {} and free() == before
+
+
+def free():
+    """The next two descriptors."""
+    two = os.dup(0), os.dup(0)
+    for descriptor in two:
+        os.close(descriptor)
+    return two
+
+
 @pytest.mark.parametrize("make", ["symlink", "fifo", "folder", "long"])
 def test_what_is_no_ordinary_file_of_its_size_is_named_and_left(tmp_path, make):
     (tmp_path / "secret").write_text(SECRET[:5])
@@ -171,7 +186,7 @@ def test_an_ordinary_error_has_no_hint():
 
 def test_links_pipes_and_files_that_set_up_a_program_are_told_wherever_they_lie(tmp_path):
     (tmp_path / "sub" / ".ipython").mkdir(parents=True)
-    (tmp_path / "sub" / "conftest.py").touch()
+    (tmp_path / "sub" / "Conftest.py").touch()
     (tmp_path / "data.csv").symlink_to("/etc/passwd")
     (tmp_path / "up").symlink_to("..")
     os.mkfifo(tmp_path / "pipe")
@@ -180,7 +195,7 @@ def test_links_pipes_and_files_that_set_up_a_program_are_told_wherever_they_lie(
     told = [line.split(",")[0] for line in odd_files(tmp_path)]
     assert told == [
         "'data.csv' is a link to '/etc/passwd'", "'nbgrader_config.py' is a file that sets up a program", "'pipe' is a pipe",
-        "'up' is a link to '..'", "'sub/.ipython' is a file that sets up a program", "'sub/conftest.py' is a file that sets up a program",
+        "'up' is a link to '..'", "'sub/.ipython' is a file that sets up a program", "'sub/Conftest.py' is a file that sets up a program",
     ]  # fmt: skip
 
 
@@ -224,6 +239,26 @@ def test_a_submission_carries_its_files_and_no_links(handed_in):
     _, job = handed_in
     assert job().files == (("two.csv", b"2"),) and job().notes[0].startswith("leak.csv was not taken along")
     assert job().odd == ("'leak.csv' is a link to '/etc/passwd', which is not followed",)
+
+
+def test_no_text_is_taken_for_another_with_files(monkeypatch):
+    monkeypatch.setattr("autolab.course.grading.worker.hashlib.sha256", Unhashed)
+    with_file = Job("ada", "ps", "n", "{}", (), FORM, 1, LIMITS, files=(("a.py", b""),))
+    assert with_file.digest.startswith(b"{}()".hex())
+    assert with_file.digest != Job("ada", "ps", "n", "{}()a.py", (), FORM, 1, LIMITS).digest
+
+
+class Unhashed:
+    """Instead of a hash the bytes themselves, and of nothing those that a text without notes ends in."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def digest(self):
+        return self.data or b"()"
+
+    def hexdigest(self):
+        return self.data.hex()
 
 
 def test_a_submission_is_another_when_one_of_its_files_is(handed_in):

@@ -11,6 +11,7 @@ import pytest
 
 import autolab
 from autolab.course.grading.grade import NotebookGrader
+from autolab.course.grading.handlers import PRINTS, CappedOutput, TooMuchOutput
 from autolab.course.grading.sandbox import Limits, Sandbox, best_mode
 from autolab.course.grading.submission import parse, repair
 from autolab.course.grading.worker import Job, _sandbox, grade
@@ -121,6 +122,22 @@ def test_nothing_is_forged_leaked_or_damaged(name, honest, canary, service, monk
 RIGHT_IN_ONE_CALL = tuple(n for n in SUITE if n.startswith("evasion: ") and ("engine" in n or "differences" in n)) + (
     "wire: half the digits",
 )
+
+
+@isolated
+def test_an_answer_that_displays_without_end_counts_and_its_student_is_told_what_ended_it():
+    done = graded(WRONG.replace("7.5", "2") + "\nfor i in range(800_000): display(i)")
+    assert done.scores == FULL
+    assert "this cell displayed something more than 5,000 times, and was stopped there. What it defined" in feedback_of(done)
+
+
+def test_a_cell_that_prints_without_end_is_stopped_once_and_keeps_its_first_lines():
+    output = CappedOutput(10)
+    with pytest.raises(TooMuchOutput, match="printed more than 50,000 times"):
+        for i in range(PRINTS + 1):
+            print(i, file=output)
+    print("IPython's own", file=output)
+    assert output.text().startswith("0\n1\n2\n3\n4\n\n... ")
 
 
 def test_the_suite_has_at_least_ninety():

@@ -10,6 +10,7 @@ import pytest
 
 from autolab.course.grading.derivatives import is_plain
 from autolab.course.grading.grade import COMPLEX, SUSPICIOUS, _reasons
+from autolab.course.grading.roots import has_negative_root
 from autolab.course.grading.sandbox import Limits, best_mode
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
@@ -78,7 +79,9 @@ def test_numerical_differentiation_to_all_digits_is_listed_by_its_source(name):
 WAYS_TO_COMPLEX = (
     "pow(-1, .5)", "np.power(-1 + 0, .5)", "(-1.0) ** (1 / 2)", "np.roots([1, 0, 1])", "np.linalg.eigvals(a)", "np.fft.fft(x)",
     "x.astype('D')", "np.zeros(3, \"c16\")", "np.lib.scimath.sqrt(-1)", "torch.view_as_complex(x)", "torch.polar(a, b)", "x.astype('g')",
-    "np.dtype('<f16')", "np.typecodes['Complex']",
+    "np.dtype('<f16')", "np.typecodes['Complex']", "(-x) ** .5", "m = -1.0\nm ** 0.5", "m, h = -1.0, 1 / 2\ni = m ** h", "(0 - x) ** 1.5",
+    "m = -2.\nm **= .25", "k = 3 - 4\nm = k\npow(m, 1 / 2)", "def f(m=-1.0):\n    return m.__pow__(0.5)", "[-1.0][0] ** 0.5",
+    "for m in (-1.0, 2.0):\n    m ** 0.5", "%time 1\n(-1 * x) ** 0.5", "float(-1) ** 0.5", "np.emath.sqrt(m)",
 )  # fmt: skip
 
 
@@ -87,7 +90,22 @@ def test_what_makes_complex_numbers_or_more_digits_is_listed(source):
     assert COMPLEX in _reasons(source)
 
 
-@pytest.mark.parametrize("source", ["x.reshape(3, order='F')", "(-x) ** 2", "(-1) ** n", "roots = []", "names['x']", "fft = 3"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x.reshape(3, order='F')",
+        "(-x) ** 2",
+        "(-1) ** n",
+        "-(x ** 0.5)",
+        "-x ** 0.5",
+        "(1 - x) ** 0.5",
+        "x ** -0.5",
+        "m = -1\nm ** 2",
+        "roots = []",
+        "names['x']",
+        "fft = 3",
+    ],
+)
 def test_what_makes_none_is_not(source):
     assert COMPLEX not in _reasons(source)
 
@@ -97,9 +115,24 @@ def test_time_to_read_a_cell_grows_with_its_length():
         start = time.process_time()
         is_plain.__wrapped__(source)
         [re.search(words, source) for words in SUSPICIOUS.values()]
+        has_negative_root(source)
         return time.process_time() - start
 
-    for piece in ("y.backward()\n", "1.", "a.", "(", "-", "x[0]\n", "1j", "np.a = ", "1_", "lambda: "):
+    for piece in (
+        "y.backward()\n",
+        "1.",
+        "a.",
+        "(",
+        "-",
+        "x[0]\n",
+        "1j",
+        "np.a = ",
+        "1_",
+        "lambda: ",
+        "m ** -",
+        "m = -m * m ** .5\n",
+        "-1 * m *",
+    ):
         short, long = (min(seconds(piece * (n // len(piece))) for _ in range(3)) for n in (20_000, 160_000))
         assert long < 24 * short + 0.05, piece
 

@@ -96,12 +96,13 @@ REPAIRED = {
     "cells that are none": (nonsense, None),
     "a test of one's own": (unknown, None),
 }
+DAMAGED = "n.ipynb is not valid JSON, as a file that was cut off or edited by hand"
 UNREADABLE = {
     "an empty file": ("", "n.ipynb is empty; 0 cells could be read"),
-    "a picture": ("\x89PNG\r\n", "n.ipynb is not valid JSON; 0 cells could be read"),
+    "a picture": ("\x89PNG\r\n", f"{DAMAGED}; 0 cells could be read"),
     "a list": ("[1, 2]", "n.ipynb has no cells"),
     "a number": ("3", "n.ipynb has no cells"),
-    "nested a million times": ("[" * 1_000_000, "n.ipynb is not valid JSON; 0 cells could be read"),
+    "nested a million times": ("[" * 1_000_000, f"{DAMAGED}; 0 cells could be read"),
     "cells that are text": ('{"cells": "all"}', "n.ipynb has no cells"),
 }
 
@@ -162,7 +163,7 @@ def test_of_a_file_with_marks_of_a_merge_the_cells_behind_them_count():
     text = changed(lambda n: None)
     at = text.index('"source"', text.index('"exp"'))
     _, notes = repaired(text[:at] + "\n<<<<<<< HEAD\n" + text[at:])
-    assert notes == [f"n.ipynb is not valid JSON; {len(RIGHT['cells']) - 1} cells could be read"]
+    assert notes == [f"{DAMAGED}; {len(RIGHT['cells']) - 1} cells could be read"]
 
 
 def test_a_cell_that_was_written_over_a_copy_of_another_is_recognised():
@@ -250,9 +251,8 @@ def test_a_pipe_and_a_folder_are_no_files(tmp_path):
 def test_of_a_file_that_is_too_long_the_beginning_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(submission, "LONGEST", 10)
     (tmp_path / "n.ipynb").write_text("x" * 11)
-    assert submission.read_text(tmp_path / "n.ipynb") == (
-        "x" * 10, ["n.ipynb has 11 bytes; only the first 10 are read, not counting outputs"]
-    )  # fmt: skip
+    text, (note,) = submission.read_text(tmp_path / "n.ipynb")
+    assert text == "x" * 10 and "is too long (0 MB): without its outputs, the first 0 MB are read. Clear the outputs" in note
 
 
 def test_a_plot_that_keeps_its_points_costs_no_cell(monkeypatch):
@@ -268,7 +268,13 @@ def test_outputs_do_not_make_a_notebook_too_long(tmp_path, monkeypatch):
     monkeypatch.setattr(submission, "LONGEST", len(text) // 2)
     (tmp_path / "n.ipynb").write_text(text)
     notebook, notes = read(tmp_path / "n.ipynb")
-    assert [c.source for c in notebook.cells] == [c.source for c in parse(text, "n.ipynb")[0].cells] and len(notes) == 1
+    assert [c.source for c in notebook.cells] == [c.source for c in parse(text, "n.ipynb")[0].cells] and notes == []
+
+
+def test_very_many_outputs_cost_no_cell():
+    text = changed(lambda n: cells(n)["square"].update(outputs=["MANY"]))
+    before, one = parse(text, "n.ipynb"), json.dumps({"output_type": "stream", "name": "stdout", "text": ["1\n"]})
+    assert parse(text.replace('"MANY"', ", ".join([one] * 300_000)), "n.ipynb") == before
 
 
 SCRIPTS = (

@@ -207,8 +207,10 @@ class LocalCandidate:
 
     def _is_bare(self, returned: Any) -> bool:
         """Did a Function on tensors give back arrays? `apply` would refuse them."""
+        if type(returned) is Tensor or not self._has_apply:
+            return False
         several = returned if isinstance(returned, (tuple, list)) else (returned,)
-        return self._has_apply and any(isinstance(a, (np.ndarray, np.generic, int, float)) for a in several)
+        return any(isinstance(a, (np.ndarray, np.generic, int, float)) for a in several)
 
     @property
     def _has_apply(self) -> bool:
@@ -325,7 +327,9 @@ def _gradient(value: Any) -> np.ndarray:
 
 def as_array(value: Any) -> np.ndarray:
     """An ndarray from an array, a number, or a tensor of autolab or PyTorch."""
-    if hasattr(value, "detach"):
+    if type(value) is Tensor and not value.requires_grad:
+        value = value.numpy()
+    elif hasattr(value, "detach"):
         value = value.detach().numpy()
     try:
         array = np.asarray(value)

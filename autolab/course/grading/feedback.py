@@ -140,7 +140,7 @@ def _points(several: Sequence[CellMarks]) -> str:
 
 
 def _name(cell: NotebookNode) -> str:
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+    return cell["metadata"].get("nbgrader", {}).get("grade_id", "")
 
 
 def _sections(cells: Sequence[NotebookNode], titles: Mapping[str, str]) -> Iterator[Section]:

@@ -60,11 +60,11 @@ def companion_files(folder: Path, allowed: FilePolicy) -> tuple[dict[str, bytes]
     return files, notes[:10]
 
 
-# Files that set up a program which may be started in the folder: nbgrader, Jupyter, IPython, pytest, Python, a shell.
+# Files that set up a program which may be started in the folder: nbgrader, Jupyter, IPython, pytest, Python, a shell, an editor.
 CONFIGURATION = (
     "nbgrader_config.*", "gradebook.db", "jupyter*_config.*", "jupyter_config.d", ".jupyter", "ipython*_config.*", ".ipython",
     "conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "sitecustomize.py", "usercustomize.py", "*.pth",
-    ".bashrc", ".profile",
+    ".bashrc", ".bash_profile", ".profile", ".zshrc", ".envrc", ".vscode", "pyvenv.cfg",
 )  # fmt: skip
 
 
@@ -90,16 +90,20 @@ def _oddity(entry: os.DirEntry) -> str:
         return f"a link to {ascii(os.readlink(entry.path))[:200]}, which is not followed"
     if not entry.is_file(follow_symlinks=False) and not entry.is_dir(follow_symlinks=False):
         return "a pipe, a socket or a device, which is not read"
-    return "a file that sets up a program, which is not used" if any(fnmatchcase(entry.name, kind) for kind in CONFIGURATION) else ""
+    name = entry.name.lower()
+    return "a file that sets up a program, which is not used" if any(fnmatchcase(name, kind) for kind in CONFIGURATION) else ""
 
 
 def _read(place: int, name: str, most: int) -> bytes | None:
     """A file of an open folder; None if it is none, or too long."""
     with contextlib.suppress(OSError):
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
-        with os.fdopen(descriptor, "rb") as file:
+        try:  # os.fdopen leaves the descriptor of a folder open, and a submission may hold a thousand folders
             facts = os.fstat(descriptor)
             if stat.S_ISREG(facts.st_mode) and facts.st_size <= most:
-                data = file.read(most + 1)  # it may have grown
+                with os.fdopen(descriptor, "rb", closefd=False) as file:
+                    data = file.read(most + 1)  # it may have grown
                 return data if len(data) <= most else None
+        finally:
+            os.close(descriptor)
     return None

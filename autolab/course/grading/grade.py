@@ -25,6 +25,7 @@ from .handlers import INSTALLS, LINE, without_points
 from .judge import CellOutcome, Judge
 from .offline.pip import OFFLINE
 from .paths import hide_paths, without_paths
+from .roots import has_negative_root
 from .sandbox import RemoteError, Sandbox, Session
 from .second_opinion import UNKNOWN, SecondOpinion
 from .submission import LONGEST_CELL
@@ -340,7 +341,7 @@ def _wanted(judge: Judge, cells: list[NotebookNode]) -> list[str]:
 @functools.lru_cache(512)  # most cells of a class are as they were handed out
 def _reasons(source: str) -> tuple[str, ...]:
     """What a cell reaches for that an answer does not need."""
-    return tuple(what for what, words in SUSPICIOUS.items() if re.search(words, source))
+    return tuple(what for what, words in SUSPICIOUS.items() if re.search(words, source) or (what == COMPLEX and has_negative_root(source)))
 
 
 def in_words(cell: NotebookNode) -> str:

@@ -33,6 +33,7 @@ from .offline.pip import OFFLINE
 
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
 OUTPUT = 20_000  # characters of output of one cell
+PRINTS, DISPLAYS = 50_000, 5000  # in one cell, after which it is stopped: a loop over a training set prints 60,000 lines
 SHOWN = {"text/plain"}
 LOOPS = 1.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
 INSTALLS = re.compile(r"\b(pip3?|conda|mamba|uv|apt|apt-get)\s+(-\S+\s+)*(install|add)\b")
@@ -101,7 +102,7 @@ def write_shortcuts() -> None:
             with autolab.enable_grad() if recorded else autolab.no_grad():
                 for function in [
                     *(getattr(autolab, name, None) for name in dict.fromkeys(names)),
-                    *(getattr(autolab.Tensor, f"__{name}__", None) for name in operators),
+                    *(getattr(autolab.Tensor, f"__{name}__", None) for name in (*operators, *(f"r{name}" for name in operators))),
                 ]:
                     x = autolab.full((2, 2), 0.5, dtype=autolab.float64, requires_grad=True)
                     for arguments in ((x,), (x, x), (x, 0), (x, 0.5)):
@@ -158,15 +159,29 @@ def _functions_used(waiting: list[Any]) -> set[str]:
     return {f"{f.__module__}.{f.__qualname__}" for f in found.values()}
 
 
+class TooMuchOutput(BaseException):
+    """Ends a cell that shows something again and again. What it defined before stays; to end the process would cost the exercise."""
+
+    def __init__(self, times: int, what: str):
+        super().__init__(
+            f"this cell {what} more than {times:,} times, and was stopped there. What it defined before counts, what comes after was not "
+            f"run: take the output out of the loop, or show every thousandth"
+        )
+
+
 class CappedOutput(io.StringIO):
-    """Keeps the first characters that are written, and counts the rest."""
+    """Keeps the first characters that are written, and counts the rest; ends a cell that writes again and again."""
 
     def __init__(self, limit: int):
         super().__init__()
-        self.left, self.lost = limit, 0
+        self.left, self.lost, self.times = limit, 0, 0
 
     def write(self, text: str) -> int:
         """Write as much as still fits, and count the rest."""
+        self.times += text != "\n"  # which print writes by itself
+        if self.times > PRINTS:
+            self.times = 0  # what writes of it, IPython too, may do so
+            raise TooMuchOutput(PRINTS, "printed")
         kept = text[: self.left]
         self.left -= len(kept)
         self.lost += len(text) - len(kept)
@@ -208,7 +223,9 @@ class Handlers:
         shell, shown, sink = self.shell, [], CappedOutput(OUTPUT)
 
         def publish(data, metadata=None, **_):
-            shown.append({k: str(v)[:OUTPUT] for k, v in data.items() if k in SHOWN})
+            shown.append({k: str(v)[:OUTPUT] for k, v in data.items() if k in SHOWN} if len(shown) < 20 else {})
+            if len(shown) == DISPLAYS:
+                raise TooMuchOutput(DISPLAYS, "displayed something")
 
         shell.display_pub.publish = publish
         hook, results = shell.displayhook, []
@@ -258,7 +275,7 @@ class Handlers:
         arrays = [arrays[i] for i in same]  # the same array given twice is the same array here
         answer = candidate.call(arrays, settings, upstream, between)
         fault = answer.fault and [answer.fault.phase, answer.fault.kind, answer.fault.text, answer.fault.line]
-        after = list(answer.inputs), list(answer.upstream)  # the judge looks whether they were written into
+        after = _changed(arrays, answer.inputs), _changed(upstream, answer.upstream)  # the judge looks whether they were written into
         return [answer.out, [list(g) for g in answer.gradients], *after, fault, bool(answer.recorded)]
 
     def second(self, what: Any, inputs: tuple, differentiable: tuple, given: tuple) -> dict[str, Any]:
@@ -308,6 +325,14 @@ class Handlers:
             return self.shell.user_ns[what]
         except KeyError:
             raise NameError(f"name {what!r} is not defined") from None
+
+
+def _changed(before: Any, after: Any) -> list | None:
+    """What became of arguments; None if nothing did, which is shorter to say."""
+    for a, b in zip(before, after, strict=True):
+        if type(a) is not np.ndarray or a.shape != b.shape or a.dtype != b.dtype or a.tobytes() != b.tobytes():
+            return list(after)
+    return None
 
 
 class _ReferenceStub:

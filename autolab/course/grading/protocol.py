@@ -47,7 +47,7 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if kind is str:
         return value[:TEXT]
     if kind is list:
-        return [pack(v, arrays) for v in value]
+        return _pack_list(value, arrays)
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value, order="C")  # of a subclass only the numbers
         if array.dtype.kind not in "fiubc":
@@ -66,6 +66,19 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be handed over: only numbers, arrays, text, lists and dicts can")
 
 
+def _pack_list(values: list, arrays: list[np.ndarray]) -> list:
+    """What `pack` makes of each, with the usual cases here: a list for each call of a rule is most of a message."""
+    packed: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray and value.dtype is F64:
+            packed.append({"a": len(arrays)})
+            arrays.append(value)
+        else:
+            packed.append(value if value is None or kind in PLAIN else pack(value, arrays))
+    return packed
+
+
 def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     """The value that `pack` was given. Raises ValueError for anything else."""
     kind = type(data)
@@ -81,7 +94,16 @@ def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     if deeper > 13:
         raise ValueError("not a packed value")
     if kind is list:
-        return [unpack(v, arrays, deeper) for v in data]
+        values = []
+        for v in data:  # the usual cases here: an array or a number
+            kind = type(v)
+            if v is None or kind in PLAIN:
+                values.append(v)
+            elif kind is dict and type(i := v.get("a")) is int and len(v) == 1 and 0 <= i < len(arrays):
+                values.append(arrays[i])
+            else:
+                values.append(unpack(v, arrays, deeper))
+        return values
     if kind == "t" and isinstance(value, list):
         return tuple([unpack(v, arrays, deeper) for v in value])
     if kind == "d" and isinstance(value, dict):

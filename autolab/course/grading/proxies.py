@@ -188,6 +188,8 @@ class SandboxCandidate:
         gradients = tuple(tuple(_numeric(g, most) for g in one) for one in gradients)
         if len(gradients) > len(upstream) or any(len(one) != len(inputs) for one in gradients):
             raise ValueError
+        now = [np.asarray(a) for a in inputs] if now is None else now  # None: as they were
+        gs = [np.asarray(g) for g in upstream] if gs is None else gs
         if len(now) != len(inputs) or len(gs) != len(upstream):
             raise ValueError
         after, gs, out = (tuple(_numeric(a, most) for a in now), tuple(_numeric(a, most) for a in gs), _numeric(out, most))

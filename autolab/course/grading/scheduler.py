@@ -166,7 +166,7 @@ def grade_course(
     scheduler : str, optional
         Address of a dask.distributed scheduler, such as "tcp://host:8786"; its workers grade instead.
     seed : int, optional
-        Draws the inputs of all checks; fresh if not given.
+        Draws the inputs of all checks; fresh if not given, and for what was handed in after a page with this seed was written.
     regrade : bool
         Also grade what is graded, each with the seed that it was graded with (or with `seed`). What was changed since is
         drawn other numbers: a first submission may have shown the old ones. The new grades replace the old ones when all are there;
@@ -188,6 +188,8 @@ def grade_course(
     with CourseGradebook(course.database, assignment) as gradebook, Interrupts().watched() as interrupts:
         forms, before, with_form = gradebook.forms(), gradebook.digests(), gradebook.forms_graded_with()
         run = GradingRun(seed=fresh_seed() if seed is None else seed)
+        seen = {old for _, old in before.values()}  # pages show what they drew
+        unseen = fresh_seed() if run.seed in seen else run.seed
         todo, again = list[Place](), list[JobResult]()
         for job in course.jobs(assignment, forms, run.seed, limits, mode):
             place = Place(job.student, job.notebook)
@@ -204,8 +206,9 @@ def grade_course(
             """What lies there now: a class is not held in memory."""
             job = course.job(place.student, assignment, place.notebook, forms, run.seed, limits, mode)
             digest, old = before.get(place, ("", 0))
-            # What is changed draws anew: its author may have seen the old numbers.
-            return replace(job, seed=old) if seed is None and digest == job.digest else job
+            if digest == job.digest:
+                return replace(job, seed=old if seed is None else seed)
+            return replace(job, seed=unseen)  # what is new draws numbers that its author cannot have seen, whatever `seed` says
 
         def save(batch: list[JobResult]) -> None:
             if regrade:

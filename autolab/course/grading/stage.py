@@ -6,7 +6,6 @@ import contextlib
 import json
 import shutil
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 
 from .changes import form_digest
@@ -44,7 +43,7 @@ class Stage:
     def keep(self, batch: Iterable[JobResult]) -> None:
         """Write down what came out."""
         for done in batch:
-            write(self._path(done.student, done.notebook), json.dumps(asdict(done)))
+            write(self._path(done.student, done.notebook), json.dumps(vars(done)))
 
     def result(self, job: Job) -> JobResult | None:
         """What came out of this job; None if it is not graded again yet, or what was handed in, a test or a point has changed since."""

@@ -92,8 +92,9 @@ def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
     if data is None:
         cells, ended = _whole_cells(text)
         data = {"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}
-        problem = f"holds more than {MOST} values" if values > MOST else "is not valid JSON" if text.strip() else "is empty"
         if not ended:
+            damaged = "is not valid JSON, as a file that was cut off or edited by hand" if text.strip() else "is empty"
+            problem = f"holds more than {MOST:,} numbers, texts and lists" if values > MOST else damaged
             notes.append(f"{name} {problem}; {len(cells)} cells could be read")
     if isinstance(data, dict) and "worksheets" in data:
         notes.append(f"{name} is in an old format, and was converted")
@@ -215,12 +216,14 @@ def repair(notebook: NotebookNode, form: Form) -> list[str]:
 
 
 def _name(cell: NotebookNode) -> str | None:
-    return cell.metadata.get("nbgrader", {}).get("grade_id")
+    return cell["metadata"].get("nbgrader", {}).get("grade_id")  # an attribute of a NotebookNode takes ten times as long
 
 
 def _recognise(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
     """Cells whose metadata was lost: by their id, by their text, or by what they define."""
     here = {_name(c) for c in notebook.cells}
+    if here.issuperset(wanted.name for wanted in form):
+        return
     lost = [(c, c.source.strip(), _definitions(c.source)) for c in notebook.cells if _name(c) is None]
     for wanted in form:
         if wanted.name in here:
@@ -353,29 +356,42 @@ def read_text(path: str | Path) -> tuple[str | None, list[str]]:
     with os.fdopen(descriptor, "rb") as file:
         if facts.st_size <= LONGEST:
             return decode(file.read(LONGEST + 1)), []
-        return decode(_without_outputs(file.read(SEARCHED))), [
-            f"{name} has {facts.st_size} bytes; only the first {LONGEST} are read, not counting outputs"
+        kept = _without_outputs(file.read(SEARCHED))
+        if facts.st_size <= SEARCHED and len(kept) < LONGEST:  # the outputs are all that is left out, and they are made anew
+            return decode(kept), []
+        return decode(kept), [
+            f"{name} is too long ({facts.st_size / (1 << 20):.0f} MB): without its outputs, the first {LONGEST >> 20} MB are read. "
+            "Clear the outputs before you hand it in (in JupyterLab: Edit, Clear Outputs of All Cells)"
         ]
 
 
 OUTPUTS = re.compile(rb'"outputs"\s*:\s*\[')
-STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]]', re.DOTALL)
+STRING, DEPTH = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', 12
+
+
+def _rest_of_list(depth: int) -> re.Pattern[bytes]:
+    """What is left of a JSON list behind its bracket, with lists in it so deep: one pattern, as a step for each string takes minutes."""
+    inside = rb'(?:[^"\[\]]++|%b)*+' % STRING
+    for _ in range(depth):
+        inside = rb'(?:[^"\[\]]++|%b|\[%b\])*+' % (STRING, inside)
+    return re.compile(inside + rb"\]", re.DOTALL)
+
+
+REST_OF_LIST = _rest_of_list(DEPTH)
 
 
 def _without_outputs(data: bytes) -> bytes:
     """The first LONGEST bytes of a notebook whose lists of outputs are empty: a loop that printed must not cost what was written."""
-    parts, size, at, tokens = list[bytes](), 0, 0, 0
+    parts, size, at = list[bytes](), 0, 0
     while size <= LONGEST and at < len(data):
         found = OUTPUTS.search(data, at)
-        parts.append(data[at : min(found.end() if found else len(data), at + LONGEST)])
-        size, at, depth = size + len(parts[-1]), found.end() if found else len(data), 1
-        for token in STRING_OR_BRACKET.finditer(data, at) if found else ():
-            depth, tokens = depth + {0x5B: 1, 0x5D: -1}.get(data[token.start()], 0), tokens + 1
-            at = token.start()
-            if depth == 0 or tokens > MOST:
-                break
-        if depth and found:
+        end = REST_OF_LIST.match(data, found.end()) if found else None
+        until = found.end() if found else len(data)
+        parts.append(data[at : min(until, at + LONGEST)])
+        size, at = size + len(parts[-1]), until
+        if found and not end:  # a list without an end: there is no way to know what is behind it
             break
+        at = end.end() - 1 if end else at
     return b"".join(parts)[:LONGEST]
 
 

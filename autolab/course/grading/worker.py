@@ -9,7 +9,7 @@ import multiprocessing.util
 import os
 import threading
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -46,8 +46,10 @@ class Job:
     @property
     def digest(self) -> str:
         """Tells whether the same was handed in before; `form_digest` tells whether it would be graded in the same way."""
-        text = f"{self.text}{self.notes}".encode("utf-8", "surrogatepass")
-        return hashlib.sha256(text + b"".join(name.encode() + hashlib.sha256(data).digest() for name, data in self.files)).hexdigest()[:32]
+        parts = [f"{self.text}{self.notes}".encode("utf-8", "surrogatepass")]
+        for name, data in self.files:  # between them a byte that no text has: a notebook cannot be written that stands for other files
+            parts += [b"\xff", name.encode(), b"\xff", hashlib.sha256(data).digest()]
+        return hashlib.sha256(b"".join(parts)).hexdigest()[:32]
 
 
 @dataclass
@@ -73,7 +75,7 @@ class JobResult:
 
     def to_dict(self) -> dict[str, Any]:
         """What is kept in the gradebook: everything but the notebook."""
-        return {k: v for k, v in asdict(self).items() if k not in ("autograded", "occupied")}
+        return {k: v for k, v in vars(self).items() if k not in ("autograded", "occupied")}
 
 
 LOCK = threading.Lock()  # a sandbox serves one submission at a time, and `check` is the judge's own meanwhile
