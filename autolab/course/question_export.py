@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from autolab import questions
+from autolab.questions import drawn
 from autolab.widgets.questions import code_as_html
 
 Element = ElementTree.Element
@@ -43,7 +44,14 @@ class Item(NamedTuple):
     @property
     def tags(self) -> list[str]:
         """What to find it by: its lesson, its kind, and whether the lesson asks it at the end or before a cell."""
-        return [f"lesson {self.lesson}", self.question["kind"], "quiz" if self.name.startswith("quiz ") else "prediction"]
+        asked = {"quiz": "quiz", "drawn": "drawn numbers"}.get(self.name.partition(" ")[0], "prediction")
+        return [f"lesson {self.lesson}", self.question["kind"], asked]
+
+    @property
+    def group(self) -> str:
+        """Its lesson; for drawn numbers also the name of what is drawn, since a quiz takes one of these."""
+        kind = self.name.rpartition(" ")[0]
+        return f"Lesson {self.lesson}" + f"/{kind.replace('_', ' ')}" * kind.startswith("drawn ")
 
 
 def lessons() -> list[str]:
@@ -52,16 +60,22 @@ def lessons() -> list[str]:
     >>> lessons()[:3]
     ['00', '01', '02']
     """
-    return sorted(found.name.removeprefix("lesson") for found in pkgutil.iter_modules(questions.__path__))
+    return sorted(found.name.removeprefix("lesson") for found in pkgutil.iter_modules(questions.__path__) if found.name != "drawn")
 
 
-def items(wanted: Sequence[str] = (), kinds: Collection[str] = KINDS, predictions: bool = False) -> list[Item]:
+def items(
+    wanted: Sequence[str] = (), kinds: Collection[str] = KINDS, predictions: bool = False, draw: int = 0, seed: int = 0
+) -> list[Item]:
     """The questions of these lessons (all if none are named), in the order of the lessons.
 
     The quiz of a lesson can be asked anywhere. A prediction asks about the lines around it: read it before you ask it elsewhere.
 
-    Raises LookupError for a lesson or a kind that does not exist.
+    With `draw`, so many of each question with drawn numbers instead: others for each seed, with answers that the engine computes.
 
+    Raises LookupError for a lesson or a kind that does not exist, and ValueError if there are not so many different ones.
+
+    >>> [item.title for item in items(["05"], draw=2)]
+    ['05 drawn added 1', '05 drawn added 2', '05 drawn parts 1', '05 drawn parts 2']
     >>> [item.title for item in items(["04"], ["shape"])]
     ['04 quiz 7']
     """
@@ -69,7 +83,16 @@ def items(wanted: Sequence[str] = (), kinds: Collection[str] = KINDS, prediction
         unknown = [one for one in given if one not in known]
         if unknown:
             raise LookupError(f"there is no {name} {unknown[0]!r}: there are {', '.join(known)}")
-    return [item for lesson in wanted or lessons() for item in _of_lesson(lesson, predictions) if item.question["kind"] in kinds]
+    made = (_drawn(lesson, draw, seed) if draw else _of_lesson(lesson, predictions) for lesson in wanted or lessons())
+    return [item for group in made for item in group if item.question["kind"] in kinds]
+
+
+def _drawn(lesson: str, count: int, seed: int) -> list[Item]:
+    return [
+        Item(lesson, f"drawn {name} {k}", question)
+        for name in drawn.makers(lesson)
+        for k, question in enumerate(drawn.variants(lesson, name, seed, count), 1)
+    ]
 
 
 def _of_lesson(lesson: str, predictions: bool) -> list[Item]:
@@ -120,13 +143,15 @@ def _shape_spellings(shape: Iterable[int]) -> list[str]:
 def moodle(wanted: Iterable[Item]) -> bytes:
     """A file for Moodle's question bank: *Import*, *Moodle XML format*. Each lesson is a category.
 
+    Each question with drawn numbers is one below it: a quiz takes a random question of it.
+
     >>> moodle(items(["04"])).count(b'<question type="')
     8
     """
     root = ElementTree.Element("quiz")
-    for lesson, group in itertools.groupby(wanted, lambda item: item.lesson):
+    for name, group in itertools.groupby(wanted, lambda item: item.group):
         category = _child(root, "question", type="category")
-        _child(_child(category, "category"), "text", f"$course$/top/autolab/Lesson {lesson}")
+        _child(_child(category, "category"), "text", f"$course$/top/autolab/{name}")
         for item in group:
             kind, write = MOODLE[item.question["kind"]]
             made = _child(root, "question", type=kind)
@@ -196,6 +221,8 @@ MOODLE: dict[str, tuple[str, Callable[[Element, dict[str, Any]], None]]] = {
 def qti(wanted: Iterable[Item], title: str = "autolab") -> bytes:
     """A content package of QTI 2.1, a zip: a file for each question, and a test with a section for each lesson.
 
+    Of a question with drawn numbers the test takes one, another one for each candidate.
+
     >>> zipfile.ZipFile(io.BytesIO(qti(items(["04"])))).namelist()[:3]
     ['imsmanifest.xml', 'test.xml', 'items/autolab-04-quiz-1.xml']
     """
@@ -236,8 +263,11 @@ def _manifest(wanted: list[Item]) -> Element:
 def _qti_test(wanted: list[Item], title: str) -> Element:
     root = ElementTree.Element("assessmentTest", {"xmlns": QTI, "identifier": "autolab", "title": title})
     part = _child(root, "testPart", identifier="part", navigationMode="nonlinear", submissionMode="individual")
-    for lesson, group in itertools.groupby(wanted, lambda item: item.lesson):
-        section = _child(part, "assessmentSection", identifier=f"lesson-{lesson}", title=f"Lesson {lesson}", visible="true")
+    for name, group in itertools.groupby(wanted, lambda item: item.group):
+        identifier = name.lower().replace(" ", "-").replace("/", "-")
+        section = _child(part, "assessmentSection", identifier=identifier, title=name.replace("/", ": "), visible="true")
+        if "/" in name:
+            _child(section, "selection", select="1")
         for item in group:
             _child(section, "assessmentItemRef", identifier=_name(item), href=f"items/{_name(item)}.xml")
     return root
@@ -366,21 +396,33 @@ EXPECTED = {
 }  # fmt: skip
 
 
-def cells(wanted: Sequence[str]) -> str:
+def cells(wanted: Sequence[str], draw: int = 0, seed: int = 0) -> str:
     """The quizzes of these lessons as text of a problem set: for each three cells, worth a point a question.
+
+    With `draw`, so many of each question with drawn numbers instead.
 
     Raises LookupError for a lesson that does not exist.
 
     >>> print(cells(["04"]).splitlines()[2])
     ```python locked quiz-04
     """
-    parts = []
-    for lesson in wanted:
-        asked = [item.question for item in items([lesson])]
-        expected = "\n".join(f"    # {k}: {EXPECTED[question['kind']]}" for k, question in enumerate(asked, 1))
-        answers = "\n".join(f"        {right_answer(question)!r}," for question in asked)
-        parts.append(CELLS.format(lesson=lesson, count=len(asked), expected=expected, answers=answers))
-    return "\n".join(parts)
+    return "\n".join(_cells_of(lesson, draw, seed) for lesson in wanted)
+
+
+def _cells_of(lesson: str, draw: int, seed: int) -> str:
+    asked = [item.question for item in items([lesson], draw=draw, seed=seed)]
+    names = {"name": f"quiz-{lesson}", "answers": f"answers-{lesson}", "heading": f"Questions on lesson {lesson}",
+             "imported": f"lesson{lesson} as asks{lesson}", "made": f"quiz(*asks{lesson}.quiz)"}  # fmt: skip
+    if draw:
+        made = f'quiz("{lesson} with other numbers", *drawn("{lesson}", seed={seed}, count={draw}))'
+        names = {"name": f"drawn-{lesson}", "answers": f"answers-drawn-{lesson}", "heading": f"Numbers of lesson {lesson}",
+                 "imported": "drawn", "made": made}  # fmt: skip
+    return CELLS.format(
+        **names, function=names["answers"].replace("-", "_"), count=len(asked),
+        module="autolab.questions.drawn" if draw else "autolab.questions",
+        expected="\n".join(f"    # {k}: {EXPECTED[question['kind']]}" for k, question in enumerate(asked, 1)),
+        right="\n".join(f"        {right_answer(question)!r}," for question in asked),
+    )  # fmt: skip
 
 
 def right_answer(question: dict[str, Any]) -> Any:
@@ -402,29 +444,29 @@ def right_answer(question: dict[str, Any]) -> Any:
 
 
 CELLS = """\
-## Questions on lesson {lesson} ({count} points)
+## {heading} ({count} points)
 
-```python locked quiz-{lesson}
-from autolab.questions import lesson{lesson} as asks{lesson}
+```python locked {name}
+from {module} import {imported}
 from autolab.widgets import quiz
 
-quiz(*asks{lesson}.quiz)
+{made}
 ```
 
 Answer above as often as you like. Then write your answers here: these count.
 
-```python answer answers-{lesson}
-def answers_{lesson}():
+```python answer {answers}
+def {function}():
     # A list with an answer for each question:
 {expected}
     ### BEGIN SOLUTION
     return [
-{answers}
+{right}
     ]
     ### END SOLUTION
 ```
 
-```python check quiz-{lesson}-check {count}
-quiz(*asks{lesson}.quiz).points(answers_{lesson})
+```python check {name}-check {count}
+{made}.points({function})
 ```
 """

@@ -119,15 +119,6 @@ quiz = (
             1003: "The two modes are not combined. Forward mode alone gives all of it.",
         },
     ),
-    choice(
-        "Numerical differentiation is used in this course to ...",
-        {
-            "check rules": "It knows nothing about rules, so it is an independent witness, good to 8 or 10 digits.",
-            "train small networks": "It would take one run more for every parameter, in each step.",
-            "find derivatives at kinks": "At a kink the difference quotient depends on the side; it is no help there.",
-        },
-        "check rules",
-    ),
     order(
         "Put the steps of one forward-mode derivative in order.",
         [

@@ -16,7 +16,7 @@ from autolab.course.solutions import read
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
 SETS = sorted((path.name for path in (EXERCISES / "text").glob("ps*")), key=lambda name: int(name[2:]))
-HOURS = {1.5: "an hour and a half", 2: "two hours", 2.5: "two and a half hours", 3: "three hours"}
+HOURS = {1.5: "an hour and a half", 2: "two hours", 2.5: "two and a half hours", 3: "three hours", 3.5: "three and a half hours"}
 
 
 def only(folder, problem_set):

@@ -47,20 +47,20 @@ def test_it_says_whose_it_is_and_how_it_was_graded(source, marks):
 def test_its_points_are_those_of_the_gradebook_whatever_the_notebook_holds(source, marks):
     marks.cells["mul-check"] = CellMarks(3.5, 10.0, by_hand=True)
     text = made(source, marks)
-    assert "ps2: elementwise-rules: 79.5 of 86 points" in text and "Exercise 2: the product, with broadcasting: 5.5 of 12" in text
+    assert "ps2: elementwise-rules: 89.5 of 96 points" in text and "Exercise 2: the product, with broadcasting: 5.5 of 12" in text
 
 
 def test_it_says_what_being_late_costs(source, marks):
     marks.due, marks.handed_in, marks.penalty = datetime(2026, 11, 20, 15), datetime(2026, 11, 21, 18), 20.0
     text = made(source, marks)
-    assert "ps2: elementwise-rules: 66 of 86 points" in text and "1 day 3 hours late" in text
-    assert "Late: 20 of your 86 points are taken away" in text
+    assert "ps2: elementwise-rules: 76 of 96 points" in text and "1 day 3 hours late" in text
+    assert "Late: 20 of your 96 points are taken away" in text
 
 
 def test_comments_and_what_is_not_read_yet_stand_above_what_is_folded(source, marks):
-    marks.comments["why-sum"], marks.cells["why-sum"] = "Why not <b>the mean</b>?", CellMarks(None, 4.0)
+    marks.comments["why-sum"], marks.cells["why-sum"] = "Why not <b>the mean</b>?", CellMarks(None, 6.0)
     top, _ = made(source, marks).split("Your answers")
-    assert "Why not &lt;b&gt;the mean&lt;/b&gt;?" in top and "82 of 86 points; 1 answer is still to be read by a person" in top
+    assert "Why not &lt;b&gt;the mean&lt;/b&gt;?" in top and "90 of 96 points; 1 answer is still to be read by a person" in top
 
 
 def test_formulas_in_a_comment_are_set_as_formgrader_promises(source, marks):
@@ -70,9 +70,9 @@ def test_formulas_in_a_comment_are_set_as_formgrader_promises(source, marks):
 
 
 def test_points_by_hand_that_a_person_looks_at_again_are_called_so(source, marks):
-    marks.cells["why-sum"] = CellMarks(4.0, 4.0, by_hand=True, again=True)
+    marks.cells["why-sum"] = CellMarks(6.0, 6.0, by_hand=True, again=True)
     text = made(source, marks)
-    assert "86 of 86 points; 1 answer is still" in text and "A person looks at these points once more." in text
+    assert "96 of 96 points; 1 answer is still" in text and "A person looks at these points once more." in text
 
 
 def test_an_answer_that_is_none_is_said_once(source, marks):
@@ -91,7 +91,7 @@ def test_exercises_are_called_as_in_the_source_that_the_student_is_graded_by(tmp
 def test_only_a_table_is_unfolded(source, marks):
     text = made(source, marks)
     assert "<details open" not in text and "class Square" not in text.split("Your answers")[0]
-    assert text.count("<summary>The question</summary>") == text.count("<th scope='row'>") == 11
+    assert text.count("<summary>The question</summary>") == text.count("<th scope='row'>") == 12
 
 
 def test_a_cell_that_was_stopped_is_named_as_its_author_knows_it(source):

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from autolab.check import BEHAVIOURS, Report, check
+from autolab.check.behaviour.broken_programs import BROKEN
 from autolab.course.solutions import CALL, blank, exercises, read, solve, wrong_answers
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
 SETS = sorted((path.name for path in (EXERCISES / "text").glob("ps*")), key=lambda name: int(name[2:]))
+FIRST_PART = SETS[:8]
+REPAIRS = {exercise.name for exercise in BROKEN}
 PROMISE = re.compile(r"It should print `([^`]+)`")
 
 NEGATED = """
@@ -55,7 +58,7 @@ def test_the_solutions_earn_all_points(problem_set):
             assert found[cell.id].points == cell.metadata.nbgrader.points
 
 
-@pytest.mark.parametrize("problem_set", ["ps6", "ps7", "ps8", "ps11", "ps12", "ps13", "ps14", "ps15"])
+@pytest.mark.parametrize("problem_set", ["ps6", "ps7", "ps8", "ps11", "ps12", "ps13", "ps14", "ps15", "ps16", "ps17"])
 def test_the_solutions_are_right_whatever_is_drawn(problem_set):
     names = {}
     for cell in notebook(problem_set).cells:
@@ -111,6 +114,27 @@ def test_most_wrong_answers_are_named(problem_set):
     assert len(unnamed) <= 0.25 * len(tried(problem_set)), unnamed
 
 
+@pytest.mark.parametrize("problem_set", FIRST_PART)
+def test_a_program_that_is_not_repaired_earns_nothing(problem_set):
+    """Neither the program as it is shown nor a repair that only hides its symptom."""
+    (exercise,) = REPAIRS & set(exercises(notebook(problem_set)))
+    points = [reports[exercise].points for w, reports in tried(problem_set) if w.answer in ("fit", "train", "learn")]
+    assert len(points) >= 3 and not any(points)
+
+
+@pytest.mark.parametrize("problem_set", FIRST_PART)
+def test_the_program_to_repair_is_one_of_the_wrong_answers(problem_set):
+    (shown,) = [c.source for c in notebook(problem_set).cells if "_broken(" in c.source]
+    program = shown.replace("_broken", "").rpartition("\n\n\n")[0].partition("\n\n\nx = ")[0].partition("\n\n\none = ")[0]
+    assert any(w.source.strip().startswith(program[: program.index("return")]) for w, _ in tried(problem_set))
+
+
+@pytest.mark.parametrize("problem_set", FIRST_PART)
+def test_a_set_ends_with_an_open_question(problem_set):
+    text = "\n".join(c.source for c in notebook(problem_set).cells if c.cell_type == "markdown")
+    assert re.search(r"^## An open question \(no points\)\n\n.*\?", text, re.MULTILINE)
+
+
 @pytest.mark.parametrize("problem_set", SETS)
 def test_every_exercise_on_the_engine_has_a_wrong_answer_that_it_catches(problem_set):
     caught = {name for _, reports in tried(problem_set) for name in reports}
@@ -143,7 +167,7 @@ def test_a_problem_set_has_its_parts(problem_set):
     assert text.count("by hand.**") >= count
     assert "## If you like:" in text and re.search(r"[Ll]esson \d\d", text)
     (written,) = [c for c in graded(problem_set) if c.cell_type == "markdown"]
-    assert written.metadata.nbgrader.points == 4
+    assert written.metadata.nbgrader.points == (6 if problem_set in FIRST_PART else 4)
     assert sum(c.metadata.nbgrader.points for c in graded(problem_set) if c.id.endswith("-hidden")) > 0
 
 
@@ -162,8 +186,9 @@ def test_the_points_in_a_heading_are_those_of_its_cells(problem_set):
 def test_each_exercise_says_its_minutes_its_level_and_what_it_trains(problem_set):
     (path,) = (EXERCISES / "text" / problem_set).glob("*.md")
     text = path.read_text("utf-8")
-    rows = re.findall(r"^\| (\d+|in words) \| (\d+) \| ([123]) \| (\S.*\S) \|$", text, re.MULTILINE)
-    assert [row[0] for row in rows] == [*re.findall(r"^## Exercise (\d+):", text, re.MULTILINE), "in words"]
+    rows = re.findall(r"^\| (\d+|in words|on paper) \| (\d+) \| ([123]) \| (\S.*\S) \|$", text, re.MULTILINE)
+    last = "on paper" if problem_set in FIRST_PART else "in words"
+    assert [row[0] for row in rows] == [*re.findall(r"^## Exercise (\d+):", text, re.MULTILINE), last]
     assert sum(int(row[1]) for row in rows) == 60 * float(re.search(r"^hours: (.*)$", text, re.MULTILINE)[1])
     assert len({row[3] for row in rows}) == len(rows)
 

@@ -242,7 +242,7 @@ def test_a_student_is_graded_by_what_was_drawn_for_them(course):
     hand_in(course, second, first)  # brings a friend's notebook
     right, foreign = graded(course, first), graded(course, second)
     lost = {name for name, score in right.scores.items() if foreign.scores[name] != score}
-    assert sum(score or 0 for score in right.scores.values()) == 43 and not right.suspicious
+    assert sum(score or 0 for score in right.scores.values()) == 51 and not right.suspicious
     assert lost == {"trace_table-check", "trace_table-hidden"} and not any(foreign.scores[name] for name in lost)
     assert "the exercise of another student" in feedback_of(foreign) and "the exercise of another student" in str(foreign.suspicious)
 

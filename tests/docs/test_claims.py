@@ -74,7 +74,7 @@ def test_the_engine_has_as_many_stops_as_is_said():
 
 # -- how long ---------------------------------------------------------------------------------------
 
-HOURS = {"an hour and a half": "1.5", "two hours": "2", "two and a half hours": "2.5", "three hours": "3"}
+HOURS = {"an hour and a half": "1.5", "two hours": "2", "two and a half hours": "2.5", "three hours": "3", "three and a half hours": "3.5"}
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

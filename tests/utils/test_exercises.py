@@ -28,7 +28,7 @@ def test_a_set_is_put_beside_the_notebook_with_a_link_to_it(here):
     assert links(shown) == [f"ps2/{NOTEBOOK}"]
     assert (here / "ps2" / NOTEBOOK).read_bytes() == shown[0].set.notebooks[0].read_bytes()
     assert repr(shown).splitlines() == [
-        "ps2: a dozen elementwise rules; 2 hours, after lessons 04 and 07", f"{NOTEBOOK} is new here.", f"Open ps2/{NOTEBOOK}",
+        "ps2: a dozen elementwise rules; 2.5 hours, after lessons 04 and 07", f"{NOTEBOOK} is new here.", f"Open ps2/{NOTEBOOK}",
     ]  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def test_several_sets_and_another_folder(here):
 
 def test_without_a_name_all_are_listed_and_none_is_copied(here):
     shown = torch.exercises()
-    assert [s.name for s in shown] == [f"ps{n}" for n in range(1, 16)]
+    assert [s.name for s in shown] == [f"ps{n}" for n in range(1, 18)]
     assert all(s.topic in repr(shown) and s.topic in shown._repr_html_() for s in shown)
     assert max(map(len, repr(shown).splitlines())) <= 80
     assert list(here.iterdir()) == []

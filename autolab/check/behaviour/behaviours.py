@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .broken_programs import BROKEN
 from .ps1_scalar import VALUE
 from .ps6_engine import ENGINE
 from .ps7_memory import MEMORY
@@ -12,8 +13,12 @@ from .ps12_cost import COST
 from .ps13_expectations import EXPECTATION
 from .ps14_machines import PARALLEL
 from .ps15_complex import COMPLEX
+from .ps16_debugging import DEBUGGING
+from .ps17_compiler import COMPILER
 from .ps_variants import VARIANTS
 from .scenes import Behaviour
 
-SETS = VALUE, ENGINE, MEMORY, SECOND, IMPLICIT, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, COMPLEX, VARIANTS
+SETS = (
+    VALUE, ENGINE, MEMORY, SECOND, IMPLICIT, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, COMPLEX, VARIANTS, BROKEN, DEBUGGING, COMPILER,
+)  # fmt: skip
 BEHAVIOURS: dict[str, Behaviour] = {b.name: b for behaviours in SETS for b in behaviours}
