@@ -27,6 +27,8 @@ from .products import find_products
 from .regions import find_regions
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
 from .series import find_near_zero, find_series
+from .terms import find_terms
+from .two_slips import find_two_slips
 from .windows import find_windows
 
 
@@ -54,7 +56,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         return diagnosis("unknown", "unknown", about + text + invariant, **more)
     if found.place:
         more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
-    more["alternatives"] = tuple(other.name for other in found.also)
+    more["alternatives"] = (*(other.name for other in found.also), *found.parts)
     said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in found.also)])
     return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, found.hint, **more)
 
@@ -178,10 +180,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)
-    if (found := patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)) and not (moved and found.family == "mask"):
-        return replace(found, sure=found.sure and everywhere)
+    if found := find_terms(wrong, x):
+        return found
+    seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
+    if not (seen and seen.sure) and (found := _two_slips(wrong, x) or find_two_slips(wrong, x)):
+        return found
+    if seen and not (moved and seen.family == "mask"):
+        return replace(seen, sure=seen.sure and everywhere)
     return (
-        moved or other_operation(wrong, x) or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
+        moved or other_operation(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x)
         or patterns.find_offsets(wrong, x) or patterns.find_factor_of_rows(wrong, x) or find_near_zero(wrong, x)
         or patterns.find_small_error(wrong, x)
@@ -247,7 +254,8 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     """
     first, others = wrong[0], wrong[1:]
     predicted: list[tuple[Family, np.ndarray]] = []
-    first.memo["predicted", x] = predicted
+    passed_over: list[Family] = []
+    first.memo.update({("predicted", x): predicted, ("passed over", x): passed_over})
     facts = FACTS | {"upstream only"} if first.reference.elementwise else FACTS
     all_calls: list[Family] = []
     wrong_calls: list[Family] = []
@@ -261,6 +269,7 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
             continue
         value = _prediction(family, first, x)
         if value is None:
+            passed_over.append(family)
             continue
         predicted.append((family, value))
         if not _equals(value, first, x) or not all(_fits(family, o, x) for o in others):
