@@ -27,6 +27,7 @@ from .products import find_products
 from .regions import find_regions
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
 from .series import find_near_zero, find_series
+from .tape_slips import find_tape_slip
 from .terms import find_terms
 from .two_slips import find_two_slips
 from .windows import find_windows
@@ -180,15 +181,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)
-    if found := find_terms(wrong, x):
-        return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
+    if not (seen and seen.sure) and (found := other_operation(wrong, x) or find_tape_slip(wrong, x) or find_terms(wrong, x)):
+        return found
     if not (seen and seen.sure) and (found := _two_slips(wrong, x) or find_two_slips(wrong, x)):
         return found
     if seen and not (moved and seen.family == "mask"):
         return replace(seen, sure=seen.sure and everywhere)
     return (
-        moved or other_operation(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
+        moved or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x)
         or patterns.find_offsets(wrong, x) or patterns.find_factor_of_rows(wrong, x) or find_near_zero(wrong, x)
         or patterns.find_small_error(wrong, x)

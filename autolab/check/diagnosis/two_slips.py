@@ -21,6 +21,7 @@ MOST_FREE = 400  # slips in the steps of the operation, which are worked out her
 MOST_PAIRS = 40  # that are compared entry by entry
 FEWEST = 6  # numbers, in all calls, that have to fit
 Combine = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # two wrong gradients and the right one
+WHOLE = {"zero", "sign", "upstream ignored", "upstream only", "forward"}  # of which nothing is left for another slip; a sign is said as one
 COMBINED: tuple[Combine, ...] = (lambda a, b, right: a + b - right, lambda a, b, right: a * b / right)
 
 
@@ -51,6 +52,8 @@ def _distinct(o: Observation, x: str) -> list[tuple[Family, np.ndarray]]:
         with contextlib.suppress(Exception):  # it cannot be made here
             predicted.append((family, np.asarray(family.predict(o, x))))
     for family, value in predicted:
+        if family.name in WHOLE:
+            continue
         if value.shape == right.shape and value.dtype.kind == "f" and np.all(np.isfinite(value)) and not close(value, right):
             found.setdefault((np.round(value / size, 8) + 0.0).tobytes(), (family, value))
     return list(found.values())
