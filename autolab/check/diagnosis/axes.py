@@ -169,7 +169,7 @@ def _groups(
     for k in counting:
         yield (STEP if len(counting) > 1 else ONLY).replace("{}", in_words(steps[k]), 1), (k,)
     for both in combinations(counting, 2) if 2 < len(counting) < FEW else ():
-        if both not in (of_g, alone):
+        if both not in (of_g, alone) and any(steps[k].name != "flip" for k in both):  # two that undo each other are none
             words = " and the ".join(dict.fromkeys(in_words(steps[k]) for k in both))
             yield STEP.replace("{} in it goes", f"{words} in it go"), both
 
@@ -322,4 +322,6 @@ def _along(call: Call, to: Callable, average: str) -> np.ndarray:
         result = result * (count(call.array.shape, axis) / count(call.array.shape, call.axis))
     if call.keepdims or result.shape == right.shape:
         return result
+    if axis is None and result.size == right.size and result.ndim == 1:  # a running sum of all entries, one after another
+        return result.reshape(right.shape)
     return np.broadcast_to(result, right.shape) if result.ndim == 0 else _impossible()

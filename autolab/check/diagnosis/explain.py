@@ -14,9 +14,11 @@ from autolab.utils.collector import collector_paused
 from ..run.observation import TOLERANCE, Observation, close, error_of, number
 from ..run.reference import stretched_axes
 from . import digits, patterns
+from .call_factors import find_call_factor
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .early_sums import early_unbroadcast
 from .entries import find_entries
+from .failures import setting_of_wrong_calls
 from .families import VAGUE, about_g, families
 from .family import Family
 from .jacobian import weights
@@ -52,6 +54,13 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
     invariant = _invariant(answered, x)
+    where = setting_of_wrong_calls(answered, [error_of(o, x) > TOLERANCE for o in answered])
+    if where and not found:
+        thick = any(o.got[x].ndim > o.want[x].ndim for o in wrong)
+        besides = ": there it has more axes than its input" if thick else ": there it is something else"
+        return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=("keepdims",) * thick, **more)
+    if where and found and not found.sure:
+        found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
     if not found:
         text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)
         return diagnosis("unknown", "unknown", about + text + invariant, **more)
@@ -132,6 +141,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("not spread", "has the right numbers and is not spread over the entries that share them", several)
     if found := patterns.find_nan(wrong, x) or digits.find_lost_digits(answered, x) or _stacked(wrong, x):
         return found
+    _remember_settings(wrong, plain)
     wrong = [o for o in wrong if np.isfinite(o.got[x]).all()] or wrong  # a division by 0 in one call hides what is wrong in all
     factor = constant_factor(wrong, x)
     if found := patterns.find_tie(wrong, x):
@@ -152,6 +162,10 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=everywhere)
     if factor and not factor.sure and (fixed := fixed_number(answered, x)):
         return Mistake("constant", fixed, everywhere)
+    if factor and (not factor.sure or not several or factor.text.endswith("everywhere")) and (found := find_call_factor(wrong, x)):
+        return replace(found, sure=found.sure and everywhere)
+    if factor and not factor.sure and all(o.want[x].size == 1 for o in wrong) and (found := find_tape_slip(wrong, x)):
+        return found  # one number is always a multiple of another
     if factor and right:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
@@ -183,7 +197,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(moved, sure=several)
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
     if not (seen and seen.sure) and (found := other_operation(wrong, x) or find_tape_slip(wrong, x) or find_terms(wrong, x)):
-        return found
+        return replace(found, sure=found.sure and not seen)
     if not (seen and seen.sure) and (found := _two_slips(wrong, x) or find_two_slips(wrong, x)):
         return found
     if seen and not (moved and seen.family == "mask"):
@@ -195,6 +209,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
+
+
+def _remember_settings(wrong: list[Observation], every: list[Observation]) -> None:
+    """With what settings the other calls were made: a number that is written into a rule is right in one of them."""
+    settings = list({repr(o.settings): o.settings for o in every}.values())
+    for o in wrong:
+        o.memo["settings", "all"] = settings
+        for name in o.settings:
+            o.memo["settings", name] = [s[name] for s in settings if name in s]
 
 
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.

@@ -146,7 +146,8 @@ def _times(wrong: Sequence[Observation], x: str) -> Mistake | None:
     return None
 
 
-PAIRS = {(1, -1): "has {} where {} belongs", (-1, 1): "has {} where {} belongs, as a divisor",
+PAIRS = {(1, -1): "is the right one times {} and divided by {}: one of them is where the other belongs",
+         (-1, 1): "is the right one divided by {} and times {}: one of them is where the other belongs",
          (-0.5, 0.5): "has the root of {} where that of {} belongs, as a divisor", (2, -1): "has the square of {} where {} belongs",
          (1, 1): "is the right one times {} and {}",
          (-1, -1): "is the right one divided by {} and {}",

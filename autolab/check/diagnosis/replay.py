@@ -141,7 +141,7 @@ class Tape:
 
     def again(self, leaves: dict[int, Any]) -> dict[int, Any]:
         """All values that are others if some leaves are others."""
-        return self._worked_out(dict(leaves), self.after(tuple(leaves)))
+        return self._worked_out({k: np.asarray(value) for k, value in leaves.items()}, self.after(tuple(leaves)))
 
     def changed(self, some: Sequence[int], change: Callable[[int, Call], Any]) -> dict[int, Any]:
         """All values that are others if the calls with these numbers give something else; None is what they gave."""

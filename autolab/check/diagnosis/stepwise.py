@@ -284,14 +284,34 @@ def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Chain
     for i, k in links:
         step = chain.steps[i]
         through = f"{row_in_words(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
+        twice = [j for at, j in links if at == i and step.sources[j] == step.sources[k]]  # x * x: one of two equal parts is a factor
+        for c, family, words in _scaled(step):
+            if k == twice[0]:
+                yield ChainSlip(family, f"{words}: what comes back through {through}", lambda chain, c=c, i=i, twice=tuple(twice): (
+                    chain.changed(x, {(i, j): c * chain.steps[i].passed[j] for j in twice})))  # fmt: skip
+    for i, k in links:
+        step = chain.steps[i]
+        if len({step.sources[j] for at, j in links if at == i}) < len([j for at, j in links if at == i]) and not _are_equal(step):
+            through = f"{row_in_words(step.row.name)} of {_word(chain, i, k)}"
+            for c, family, words in _scaled(step):
+                yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
 
-        for c, family, words in SCALED[_moves(step) :]:  # a piece that is missing is named by its place
-            yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
+
+def _scaled(step: RowCall) -> Iterator[tuple[float, str, str]]:
+    for c, family, words in SCALED:
+        if c or not _moves(step):  # a piece that is missing is named by its place
+            yield c, family, words
 
 
-SCALED = ((0, "term", "misses one of its terms"), (-1, "term sign", "has one of its terms with the wrong sign"),
-          (2, "constant", "has one of its terms twice as large as it should be"),
-          (0.5, "constant", "has one of its terms half as large as it should be"))  # fmt: skip
+def _are_equal(step: RowCall) -> bool:
+    """Does a step that takes one value twice pass on the same to both?"""
+    parts = list(step.passed.values())
+    return all(part.shape == parts[0].shape and close(part, parts[0]) for part in parts)
+
+
+SCALED = ((0.5, "constant", "has one of its terms half as large as it should be"), (0, "term", "misses one of its terms"),
+          (-1, "term sign", "has one of its terms with the wrong sign"),
+          (2, "constant", "has one of its terms twice as large as it should be"))  # fmt: skip
 
 
 def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, int]]) -> Iterator[ChainSlip]:

@@ -6,15 +6,14 @@ tape as well, operation by operation.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import autolab
 from autolab.autograd import no_grad
 from autolab.engine.apply import dispatch
 from autolab.engine.modes import modes
@@ -23,10 +22,10 @@ from autolab.torch_api.creation import from_numpy
 from autolab.transforms.dual import rule_arguments
 
 from ..run.reference import sum_to
-from .replay import CannotReplay, Tape
+from .replay import Asking, CannotReplay, Tape
 
 MOST_ROWS = 60
-LIBRARY = str(Path(autolab.__file__).parent)
+LIBRARY = "autolab."
 
 
 @dataclass(eq=False)
@@ -113,15 +112,21 @@ class Trace:
                 tape.tag = "back", run.line, k, run.row.name
                 rule = run.row.rules[name]
                 back = incoming if run.row.outputs != 1 else incoming[0], *(names[n] for n in rule.needs)
-                try:
-                    value = rule.function(*back)
-                except CannotReplay:  # it writes in place
-                    value = tape.apply(rule.function, back, {})
+                value = _noted(tape, rule.function, back)
                 value = value[k] if run.row.variadic else value
                 value = sum_to(value, np.shape(raw[k])) if run.row.kind == "elementwise" else value
                 tape.tag = "arrives", source if source < len(inputs) else run.line
                 arrived[source] = arrived[source] + value if source in arrived else value
         return arrived[x]
+
+
+def _noted(tape: Tape, function: Callable, arguments: tuple) -> Any:
+    """What a rule gives, with each of its operations noted; one that writes in place is noted as a whole."""
+    with contextlib.suppress(CannotReplay):
+        value = function(*arguments)
+        if isinstance(value, Asking) and value.tape is tape:
+            return value
+    return _opaque(tape, function, arguments)
 
 
 def _opaque(tape: Tape, function: Callable, arguments: Any) -> Any:
@@ -136,7 +141,7 @@ def _line() -> tuple[Any, ...]:
     """The line outside of the library that is running, and those inside that it came through."""
     frame = sys._getframe(2)
     inside = []
-    while frame.f_back and frame.f_code.co_filename.startswith(LIBRARY):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(LIBRARY):  # generated code has no file
         inside.append(frame.f_lasti)
         frame = frame.f_back
     return frame.f_code, frame.f_lasti, *inside
