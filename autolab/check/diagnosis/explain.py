@@ -24,12 +24,14 @@ from .family import Family
 from .jacobian import weights
 from .known_functions import known_function, other_terms
 from .measures import find_measure
+from .orders import find_order
 from .other_operations import other_operation
 from .products import find_products
 from .regions import find_regions
+from .reshapes import find_reshape
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
 from .series import find_near_zero, find_series
-from .tape_slips import find_tape_slip
+from .tape_slips import find_same_slip, find_tape_slip
 from .terms import find_terms
 from .two_slips import find_two_slips
 from .windows import find_windows
@@ -144,6 +146,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     _remember_settings(wrong, plain)
     wrong = [o for o in wrong if np.isfinite(o.got[x]).all()] or wrong  # a division by 0 in one call hides what is wrong in all
     factor = constant_factor(wrong, x)
+    if found := find_same_slip(wrong, x):
+        return found
     if found := patterns.find_tie(wrong, x):
         return found
     right = [o for o in answered if o not in wrong]
@@ -170,12 +174,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere)
-    if found := find_products(wrong, x, [*right, *failed]):
+    half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
+    if found := None if half else find_products(wrong, x, [*right, *failed]):
         return replace(found, sure=found.sure and everywhere)
     if found := find_entries(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
         return replace(found, sure=found.sure and several)
+    if found := patterns.find_overwritten(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     if all(patterns.is_surplus(o, x) for o in wrong):
         text = f"is right where it should not be 0, and not 0 elsewhere: it also reaches entries of {x} that the result does not depend on"
         piece = find_regions(wrong, x)
@@ -192,11 +199,17 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := patterns.find_nan(wrong, x, besides=True):
         return found
+    if found := find_order(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)
+    if found := _symmetrised(plain, x):
+        return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
-    if not (seen and seen.sure) and (found := other_operation(wrong, x) or find_tape_slip(wrong, x) or find_terms(wrong, x)):
+    if not (seen and seen.sure) and (
+        found := other_operation(wrong, x) or find_reshape(wrong, x) or find_tape_slip(wrong, x) or find_terms(wrong, x)
+    ):
         return replace(found, sure=found.sure and not seen)
     if not (seen and seen.sure) and (found := _two_slips(wrong, x) or find_two_slips(wrong, x)):
         return found
@@ -209,6 +222,41 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
+
+
+def _symmetrised(plain: list[Observation], x: str) -> Mistake | None:
+    """Is the right one symmetric in all these calls, and what came back not? Then what is wrong with its symmetric part is asked."""
+    answered = [o for o in plain if not o.failed]
+    if ("symmetric part", x) in answered[0].memo or not all(_is_square(o.got[x]) and _is_square(o.want[x]) for o in answered):
+        return None
+    if not all(close(o.want[x], o.want[x].mT) for o in answered) or all(close(o.got[x], o.got[x].mT) for o in answered):
+        return None
+    if all(close(o.got[x] + o.got[x].mT, 2 * o.want[x]) for o in answered):
+        return Mistake("transposed", f"is not symmetric, and its symmetric part is right: {SYMMETRIC}", len(answered) > 1, parts=("term",))
+    if any(np.abs(o.got[x] + o.got[x].mT).max() <= 1e-9 * np.abs(o.got[x]).max() for o in answered):
+        return None
+    halves = [_symmetric_part(o, x) for o in answered]
+    found = _rule_mistake(halves, x)
+    return found and replace(found, text=f"{found.text}; besides, it is not symmetric: {SYMMETRIC}", sure=False, predict=None)
+
+
+SYMMETRIC = "forward uses the symmetric part of its matrix alone, so entries [i, j] and [j, i] have equal shares"
+
+
+def _is_square(a: np.ndarray) -> bool:
+    return a.ndim > 1 and a.shape[-1] == a.shape[-2]
+
+
+def _symmetric_part(o: Observation, x: str) -> Observation:
+    """The call as if the rule gave the symmetric part of its gradient."""
+
+    def half(answer: dict[str, Any]) -> dict[str, Any]:
+        a = answer[x]
+        return {**answer, x: (a + a.mT) / 2} if a is not None and _is_square(a) else answer
+
+    ask = o.ask
+    asked = (lambda gs, *at: (answers := ask(gs, *at)) and [half(answer) for answer in answers]) if ask else None
+    return replace(o, got=half(o.got), ask=asked, memo={("symmetric part", x): True})
 
 
 def _remember_settings(wrong: list[Observation], every: list[Observation]) -> None:

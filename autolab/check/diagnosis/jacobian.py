@@ -110,7 +110,7 @@ def is_linear(o: Observation, pair: Jacobians) -> bool:
 
 def recognise(o: Observation, pair: Jacobians) -> Mistake | None:
     """What is wrong with the matrix, if it is one of the patterns below."""
-    for look in (ties, _lost, _uses, _some_of_many, _alone, _elsewhere, _scaled, _terms):
+    for look in (ties, _lost, _counted_once, _uses, _some_of_many, _alone, _elsewhere, _scaled, _terms):
         if found := look(o, pair):
             return found
     return None
@@ -245,6 +245,22 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
     if not (yours & right).any():
         return Mistake("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round")
     return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on{_example(pair, yours, right)}")
+
+
+def _counted_once(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Whole multiples of one number where all of the learner's are that number: an entry that goes into one result several times."""
+    heard = ~pair.zero
+    if (heard & ~pair.needed).any() or not heard.any():
+        return None
+    yours = pair.yours[heard]
+    times = pair.right[heard] / yours
+    whole = np.round(times)
+    if not close(yours, np.full_like(yours, yours[0])) or not close(times, whole) or whole.min() < 1 or whole.max() < 2:
+        return None
+    if np.array_equal(heard, pair.needed) and whole.min() == 1:
+        text = "counts each entry once for each result, and some go into a result several times: each overwrites the one before (=)"
+        return Mistake("overwritten", f"{text}, where they have to be added (+=)", True)
+    return Mistake("overwritten", OVERWRITTEN, True) if heard.sum(axis=0).max() == 1 else None
 
 
 def _wrapped(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:

@@ -66,6 +66,7 @@ class Tape:
         self.tag: Any = None  # what the lines of a part of the run have before them
         self.row = -1
         self.results: list[int] = []  # of each row of the table that ran, where its result is
+        self.words: dict[int, str] = {}  # what such results are called
         self._after: dict[tuple[int, ...], list[tuple[int, Node]]] = {}
 
     def leaf(self, value: Any) -> Any:
@@ -161,12 +162,10 @@ class Tape:
     def with_slip(self, some: Sequence[int], slip: Callable[[Tape, Node, list[Any], Any], Any]) -> dict[int, Any]:
         """All values that are others if these nodes give something else: `slip` is given the tape, the node, its sources and its value."""
         fresh: dict[int, Any] = {}
-        chosen = set(some)
+        chosen, values = set(some), self.values
         for k, node in self.after(tuple(some)):
-            if k in chosen:
-                fresh[k] = np.asarray(slip(self, node, [fresh.get(s, self.values[s]) for s in node.sources], self.values[k]))
-            else:
-                self._worked_out(fresh, ((k, node),))
+            sources = [fresh[s] if s in fresh else values[s] for s in node.sources]
+            fresh[k] = np.asarray(slip(self, node, sources, values[k]) if k in chosen else node.function(*sources))
         return fresh
 
     def _worked_out(self, fresh: dict[int, Any], nodes: Iterable[tuple[int, Node]]) -> dict[int, Any]:

@@ -22,7 +22,8 @@ from .stepwise import row_in_words
 from .traces import Trace
 from .ways import Taped
 
-MOST_WORK = 9000  # operations on small arrays, about a microsecond each
+MOST_WORK = 7000  # operations on small arrays in a check, some microseconds each
+LEAST_WORK = 1500  # for each input
 
 Slip = Callable[[Tape, Node, list[Any], Any], Any]  # of a tape, one of its operations, the sources of that and what it gave
 
@@ -46,9 +47,26 @@ def _turned(*which: int) -> Slip:
     return slip
 
 
+def _separate_sums(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+    made = tape.nodes[node.sources[0]]
+    while made.name == "incoming_of_row":
+        made = tape.nodes[made.sources[0]]
+    factors = _only(made.name == "multiply" and len(made.sources) == 2 and node.make is not None, made.sources)
+    call = node.make(s[0])  # type: ignore[misc]
+    one, other = (call.run(_only(call.kind == "along", call.axis), np.broadcast_to(tape.values[k], np.shape(s[0]))) for k in factors)
+    return one * other
+
+
 def _constant(node: Node, s: Sequence[Any]) -> Any:
     """What a number that is added to a source, or from which it is taken, is."""
     return node.function(np.zeros_like(s[0]))
+
+
+def _entry(value: Any, k: int) -> Any:
+    """One entry along the last axis, and 0 elsewhere."""
+    kept = np.zeros_like(_only(np.ndim(value) > 0, value))
+    kept[..., k] = value[..., k]
+    return kept
 
 
 WITHOUT = "is the right one without one of its factors{where}"
@@ -64,6 +82,7 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
     "divide": [
         ("factor", "is the right one without one of its divisions{where}", _source(0)),
         ("division", "is multiplied where it should be divided{where}", lambda t, n, s, v: s[0] * s[1]),
+        ("factor", "is the right one without the size of one of its divisors{where}", lambda t, n, s, v: s[0] * np.sign(s[1])),
         ("division", "has a quotient upside down{where}", lambda t, n, s, v: s[1] / s[0]),
     ],
     "add": [
@@ -97,6 +116,16 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("mask", "is the right one without a mask{where}", lambda t, n, s, v: _source(max(len(s) - 2, 0))(t, n, s, v)),
     ],
 }
+SLIPS["incoming_of_row"] = [
+    ("factor", "has the result as a factor too many{where}", lambda t, n, s, v: s[0] * s[1]),
+    ("factor", "is divided by the result once too often{where}", lambda t, n, s, v: s[0] / s[1]),
+    ("factor", "has 2 times the result as a factor too many{where}", lambda t, n, s, v: 2 * s[0] * s[1]),
+    ("factor", "has the square of the result as a factor too many{where}", lambda t, n, s, v: s[0] * s[1] ** 2),
+    ("factor", "has the exponential of the result as a factor too many{where}", lambda t, n, s, v: s[0] * np.exp(s[1])),
+    ("one of many", "uses the first entry alone of what comes back{where}", lambda t, n, s, v: _entry(v, 0)),
+    ("one of many", "uses the last entry alone of what comes back{where}", lambda t, n, s, v: _entry(v, -1)),
+    ("sign", "has the wrong sign in a part of it{where}", lambda t, n, s, v: -v),
+]
 SLIPS |= {"true_divide": SLIPS["divide"], "transpose": SLIPS["swapaxes"], "division": [("factor", SLIPS["divide"][0][1], _source(0))]}
 POWERS = {"square": "its square", "power": "its power", "sqrt": "its root", "reciprocal": "its inverse"}
 SOLVERS = {"inv": "inverse", "solve": "solution", "pinv": "inverse"}
@@ -114,7 +143,9 @@ def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
             yield "transposed", text, lambda t, n, s, v: np.linalg.solve(np.swapaxes(_only(len(s) == 2, s)[0], -1, -2), s[1])
             yield "factor", "is the right one without solving a system of equations{where}", _source(1)
             yield "operation", "multiplies by a matrix where a system of equations is solved{where}", lambda t, n, s, v: s[0] @ s[1]
-    elif len(node.sources) == 1 and node.make is None and node.name not in SLIPS and node.name:
+    elif node.make and node.name in ("sum", "add"):
+        yield "upstream collapsed", "adds up the two factors of a product by themselves, and multiplies the sums{where}", _separate_sums
+    elif len(node.sources) == 1 and node.make is None and node.name not in SLIPS and node.name.isidentifier():
         yield "function", f"is the right one without its {node.name}{{where}}", _source(0)
 
 
@@ -175,16 +206,22 @@ def _lines(o: Observation, x: str) -> Lines | None:
 
 def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The slips in one line that explain all these calls, at most two of them. What all others give is kept: see `two_slips.py`."""
-    found: list[Family] = []
+    found: dict[str, Family] = {}
     for family, value in _tried(wrong[0], x):
-        if wrong[0].gave(x, value) and all(_fits(family, o, x) for o in wrong[1:]) and family.name not in [f.name for f in found]:
-            found.append(family)
-            if len(found) == 2:
-                break
+        if wrong[0].gave(x, value) and all(_fits(family, o, x) for o in wrong[1:]):
+            found.setdefault(family.name, family)
     if not found:
         return None
-    first, *also = found
+    for o in wrong:
+        o.memo.setdefault("slips", []).extend(found.values())
+    first, *also = sorted(found.values(), key=lambda family: family.name == "variable")[:2]  # what is left out is likelier than exchanged
     return Mistake(first.name, first.text, predict=first.predict, also=tuple(also))
+
+
+def find_same_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The slip that was found in the gradient for another input, if it explains this one as well."""
+    same = [family for family in wrong[0].memo.get("slips", ()) if all(_fits(family, o, x) for o in wrong)][:2]
+    return Mistake(same[0].name, same[0].text, predict=same[0].predict, also=tuple(same[1:])) if same else None
 
 
 def _tried(o: Observation, x: str) -> Iterator[tuple[Family, np.ndarray]]:
@@ -192,13 +229,15 @@ def _tried(o: Observation, x: str) -> Iterator[tuple[Family, np.ndarray]]:
     known = lines(o, x)
     if known is None:
         return
-    spent, kept = 0, o.memo.setdefault(("predicted", x), [])
+    kept = o.memo.setdefault(("predicted", x), [])
+    spent = o.memo.get("tape work", 0)
+    most = max(MOST_WORK, spent + LEAST_WORK)
     costs = {line: len(known.tape.after(tuple(nodes))) for line, nodes in known.by_line.items()}
     for line in sorted(costs, key=costs.__getitem__):
         nodes, where = known.by_line[line], _where(line)
         for name, text, slip in (*_slips(known.tape.nodes[nodes[0]]), *_other_values(known, nodes)):
-            spent += costs[line]
-            if spent > MOST_WORK:
+            o.memo["tape work"] = spent = spent + costs[line]
+            if spent > most:
                 return
             predict = partial(_slipped, line=line, slip=slip)
             try:
@@ -221,8 +260,8 @@ def _fits(family: Family, o: Observation, x: str) -> bool:
 
 def _where(line: Any) -> str:
     (tag, _), _ = line
-    if isinstance(tag, tuple) and tag[0] == "back":
-        return f", in the derivative of {row_in_words(tag[3])}"
+    if isinstance(tag, tuple) and tag[0] in ("back", "incoming"):
+        return f", in the derivative of {row_in_words(tag[-1])}"
     return ""
 
 
@@ -237,21 +276,35 @@ def _other_values(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str
     """Another value in the place of one of the sources: an input, or what another row gave, counted from the row itself."""
     tape = known.tape
     first = tape.nodes[nodes[0]]
-    for j, source in enumerate(first.sources):
+    words = {**tape.words, **known.words}
+    for j, source in enumerate(first.sources if first.name != "incoming_of_row" else ()):
+        right = f"{words[source]} belongs" if source in words else "another value belongs"
         shape = np.shape(tape.values[source])
         for place, word in known.words.items():
             if place != source and np.shape(tape.values[place]) == shape:
-                yield "variable", f"uses {word} where another value belongs{{where}}", partial(_input_instead, j=j, place=place)
+                yield "variable", f"uses {word} where {right}{{where}}", partial(_input_instead, j=j, place=place)
         if first.row < 0 or source not in tape.results:
             continue
+        for m in range(len(tape.nodes[source].sources)):
+            for sign, how in ((1, ""), (-1, "minus ")):
+                text = f"uses {how}one part of {words[source]} where the whole of it belongs{{where}}"
+                yield "term", text, partial(_part_instead, j=j, m=m, sign=sign)
         for number, place in enumerate(tape.results):
             if place >= 0 and place != source and np.shape(tape.values[place]) == shape:
-                text = "uses a value from another step of forward than belongs there{where}"
+                text = f"uses {words[place]} where {right}{{where}}"
+                if words[place] == words.get(source):
+                    text = f"uses {words[place]} in another step than the one that belongs there{{where}}"
                 yield "variable", text, partial(_result_instead, j=j, by=number - first.row)
 
 
 def _input_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, place: int) -> Any:
     return node.function(*s[:j], tape.values[place], *s[j + 1 :])
+
+
+def _part_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, m: int, sign: int) -> Any:
+    made = tape.nodes[node.sources[j]]
+    part = np.broadcast_to(_only(m < len(made.sources), made.sources) and tape.values[made.sources[m]], np.shape(s[j]))
+    return node.function(*s[:j], sign * part, *s[j + 1 :])
 
 
 def _result_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, by: int) -> Any:

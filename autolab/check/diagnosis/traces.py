@@ -23,6 +23,7 @@ from autolab.transforms.dual import rule_arguments
 
 from ..run.reference import sum_to
 from .replay import Asking, CannotReplay, Tape
+from .stepwise import row_in_words
 
 MOST_ROWS = 60
 LIBRARY = "autolab."
@@ -85,26 +86,32 @@ class Trace:
         self.rows.append(RowRun(op, sources, {**op.settings, **settings}, places, _line()))
         return result
 
-    def gradient(self, tape: Tape, inputs: Sequence[Any], x: int, g: Any) -> Any:
-        """Forward and back on arrays that note what is done to them on this tape."""
+    def gradient(self, tape: Tape, inputs: Sequence[Any], x: int, g: Any, changed: Mapping[int, Mapping[str, Any]] | None = None) -> Any:
+        """Forward and back on arrays that note what is done to them on this tape. `changed`: other settings for some of the rows."""
         values: dict[int, Any] = dict(enumerate(inputs))
         ran: list[tuple[RowRun, list[Any], tuple[Any, ...]]] = []
         for number, run in enumerate(self.rows):
             tape.tag, tape.row = ("forward", run.line), number
             raw = [values[s] if isinstance(s, int) else s for s in run.sources]
-            arguments = ([raw], {}) if run.row.variadic else (raw, {})
-            result = _opaque(tape, lambda *a, run=run: run.row.forward(*a, **run.settings), arguments[0])
+            arguments = [raw] if run.row.variadic else raw
+            settings = {**run.settings, **(changed or {}).get(number, {})}
+            result = _opaque(tape, lambda *a, run=run, settings=settings: run.row.forward(*a, **settings), arguments)
             results = result if isinstance(result, tuple) else (result,)
             values |= zip(run.places, results, strict=True)
             tape.results.append(getattr(results[0], "node", -1))
+            tape.words |= {r.node: f"the result of {row_in_words(run.row.name)}" for r in results if isinstance(r, Asking)}
             ran.append((run, raw, results))
         arrived: dict[int, Any] = {self.last: g}
         for number, (run, raw, results) in reversed([*enumerate(ran)]):
             tape.row = number
             if not any(place in arrived for place in run.places):
                 continue
-            incoming = tuple(arrived.get(p, np.zeros_like(np.asarray(r))) for p, r in zip(run.places, results, strict=True))
-            names = rule_arguments(run.row, raw, results, dict(run.settings))
+            tape.tag = "incoming", run.line, run.row.name
+            incoming = tuple(
+                _opaque(tape, incoming_of_row, (arrived[p], r)) if p in arrived else np.zeros_like(np.asarray(r))
+                for p, r in zip(run.places, results, strict=True)
+            )
+            names = rule_arguments(run.row, raw, results, {**run.settings, **(changed or {}).get(number, {})})
             for k, source in enumerate(run.sources):
                 name = run.row.inputs[0 if run.row.variadic else k]
                 if not isinstance(source, int) or name not in run.row.rules or source >= self.count:
@@ -115,9 +122,14 @@ class Trace:
                 value = _noted(tape, rule.function, back)
                 value = value[k] if run.row.variadic else value
                 value = sum_to(value, np.shape(raw[k])) if run.row.kind == "elementwise" else value
-                tape.tag = "arrives", source if source < len(inputs) else run.line
+                tape.tag = "arrives", source if source < len(inputs) else -1, run.line
                 arrived[source] = arrived[source] + value if source in arrived else value
         return arrived[x]
+
+
+def incoming_of_row(g: Any, result: Any) -> Any:
+    """What comes back to a row, and which result it belongs to: a slip may bring in the result."""
+    return g
 
 
 def _noted(tape: Tape, function: Callable, arguments: tuple) -> Any:

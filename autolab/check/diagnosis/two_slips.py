@@ -84,7 +84,7 @@ def _pairs(changes: np.ndarray, target: np.ndarray) -> Iterator[tuple[int, int]]
     direction = np.random.default_rng(8).uniform(0.5, 1.5, changes.shape[1])
     along, wanted = changes @ direction, float(target @ direction)
     order = np.argsort(along)
-    near = 1e-9 * (np.abs(along).max() + np.abs(wanted))
+    near = 1e-9 * (np.abs(along) + np.abs(wanted))
     low = np.searchsorted(along[order], wanted - along - near)
     high = np.searchsorted(along[order], wanted - along + near)
     found = [(i, int(j)) for i in np.flatnonzero(high > low).tolist() for j in order[low[i] : high[i]] if i < j]
