@@ -39,8 +39,10 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
         if not found or found.text in told or found.family in told:
             continue
         if found.certainty == "unknown" and diagnoses:
-            text = f"{found.text}. This may come of the mistake above: mend that first, then check again"
-            found = replace(found, family="follows", certainty="likely", text=text)
+            text = f"{found.where or found.text}. This may come of the mistake above: mend that first, then check again"
+            found = replace(found, family="follows", certainty="likely", text=text, where="")
+        elif found.certainty == "unknown" and found.family != "behaviour":
+            found = replace(found, certainty="likely")
         told.add(found.family if found.family == "time" else found.text)
         diagnoses.append(found)
     weighed = tuple(_weighed(behaviour.scenes, verdicts))
@@ -144,7 +146,7 @@ def _related(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], key: str, f
     found = relation(known) if scene.tells and len(known) == len(pairs) else None
     if not found or not np.size(known[0][1]) or (len(known) == 1 and known[0][1].size < 2):
         return None
-    return Diagnosis(found[0], "likely", said_of(scene.says.get(key, key), found), scene.hint, where=fact)
+    return Diagnosis(found[0], "unknown", said_of(scene.says.get(key, key), found), scene.hint, where=f"{scene.name}: {fact}")
 
 
 def _fits(slip: Slip, scene: Scene, inputs: tuple, data: Data) -> bool:

@@ -211,14 +211,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         found := other_operation(wrong, x) or find_reshape(wrong, x) or find_tape_slip(wrong, x) or find_terms(wrong, x)
     ):
         return replace(found, sure=found.sure and not seen)
-    if not (seen and seen.sure) and (found := _two_slips(wrong, x) or find_two_slips(wrong, x)):
+    pairs = (patterns.find_offsets, _two_slips, find_two_slips)
+    if not (seen and seen.sure) and (found := next(filter(None, (look(wrong, x) for look in pairs)), None)):
         return found
     if seen and not (moved and seen.family == "mask"):
         return replace(seen, sure=seen.sure and everywhere)
     return (
         moved or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x)
-        or patterns.find_offsets(wrong, x) or patterns.find_factor_of_rows(wrong, x) or find_near_zero(wrong, x)
+        or patterns.find_factor_of_rows(wrong, x) or find_near_zero(wrong, x)
         or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from ..run.observation import Observation, all_among, all_differ, close, error_of, number
 from .diagnosis import Mistake
 from .indices import mistaken_index
-from .jacobian import OVERWRITTEN, is_linear, jacobians, recognise, right_row, ties
+from .jacobian import LARGEST, OVERWRITTEN, is_linear, jacobians, recognise, right_row, ties
 from .scaling import axes_in_words, reduction
 from .stepwise import stretched
 
@@ -201,7 +201,9 @@ def find_index(wrong: Observations, x: str) -> Mistake | None:
 
 
 def find_overwritten(wrong: Observations, x: str) -> Mistake | None:
-    """Of a move: one entry of g where several have to be added, and right where there is one; for any number of results."""
+    """Of a move with many results: one entry of g where several have to be added, and right where there is one."""
+    if all(o.out.size <= LARGEST for o in wrong):  # whose Jacobian says more
+        return None
     for o in wrong:
         got, want = o.got[x], o.want[x]
         if o.reference.elementwise or got.shape != want.shape or not o.g.ndim or not all_among(got, np.append(o.g, 0.0)):
