@@ -278,3 +278,27 @@ def test_windows_that_go_on_at_the_beginning_are_named(rng):
 
     (found,) = diagnose(lambda g, x: (np.roll(g, 1, 1) + g + np.roll(g, -1, 1)) / 3, smoothed, [rng.uniform(0.2, 2.8, (3, 7))])
     assert found.family == "padding"
+
+
+def instance_norm(x):
+    centred = x - x.mean((2, 3), keepdim=True)
+    return centred / (x.var((2, 3), correction=0, keepdim=True) + 1e-5).sqrt()
+
+
+def normal_back(g, x, axes=(2, 3), factor=lambda z, x: z):
+    s = np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+    z = factor((x - x.mean(axes, keepdims=True)) / s, x)
+    return (g - g.mean(axes, keepdims=True) - z * (g * z).mean(axes, keepdims=True)) / s
+
+
+@pytest.mark.parametrize(
+    ("family", "how"),
+    [("axis", {"axes": (0, 2, 3)}), ("axis", {"axes": (1, 2, 3)}), ("axis", {"axes": (3,)}), ("variable", {"factor": lambda z, x: x})],
+)
+def test_slips_in_a_normalisation_are_named_whatever_it_is_called(family, how, rng):
+    (found,) = diagnose(lambda g, x: normal_back(g, x, **how), instance_norm, [rng.normal(size=(2, 3, 2, 4))])
+    assert found.family == family
+
+
+def test_a_right_normalisation_is_right(rng):
+    assert diagnose(normal_back, instance_norm, [rng.normal(size=(2, 3, 2, 4))]) == []

@@ -61,6 +61,16 @@ def _besides(neighbour: Callable) -> Callable:
     return lambda axis, ndim: (axis, neighbour(axis, ndim)) if isinstance(axis, int) and ndim > 1 else _impossible()
 
 
+def _and(k: int) -> Callable:
+    """The axes that are meant, and one more."""
+
+    def both(axis: Any, ndim: int) -> tuple[int, ...]:
+        axes = all_axes(axis, ndim)
+        return (k, *axes) if k < ndim and k not in axes and len(axes) > 1 else _impossible()
+
+    return both
+
+
 def _impossible() -> Any:
     raise LookupError("there is no such axis")
 
@@ -80,6 +90,8 @@ TARGETS: Mapping[str, Callable] = {
     "along the axis at the other end": opposite,
     "along the next axis as well": _besides(following),
     "along the axis before as well": _besides(preceding),
+    "along axis 0 as well": _and(0),
+    "along axis 1 as well": _and(1),
 }
 # Where several axes are put back, if not where they were: of their number.
 ENDS: Mapping[str, Callable[[int], tuple[int, ...]]] = {
