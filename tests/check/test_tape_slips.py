@@ -300,5 +300,15 @@ def test_slips_in_a_normalisation_are_named_whatever_it_is_called(family, how, r
     assert found.family == family
 
 
+def test_rows_of_the_eigenvectors_for_their_columns_are_named():
+    def rule(g, x):
+        v = np.linalg.eigh((x + x.T) / 2)[1]
+        return g * (np.outer(v[-1], v[-1]) - np.outer(v[0], v[0]))
+
+    report = check("spread", rule)
+    assert report.diagnoses[0].family == "transposed"
+    assert "rows of a factor" in report.diagnoses[0].text
+
+
 def test_a_right_normalisation_is_right(rng):
     assert diagnose(normal_back, instance_norm, [rng.normal(size=(2, 3, 2, 4))]) == []

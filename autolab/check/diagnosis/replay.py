@@ -89,7 +89,7 @@ class Tape:
         value = again(*(self.values[k] for k in sources))
         factors = _filled(skeleton, [self.values[k] for k in sources])[0] if function is np.multiply else None
         if isinstance(value, (tuple, list)):
-            parts = [self._kept(part, Node(lambda *v, k=k: again(*v)[k], sources)) for k, part in enumerate(value)]
+            parts = [self._kept(part, Node(lambda *v, k=k: again(*v)[k], sources, name="part")) for k, part in enumerate(value)]
             return tuple(parts)
         name = getattr(function, "__name__", "")
         return self._kept(value, Node(again, sources, factors=factors, name=name)) if isinstance(value, (np.ndarray, np.generic)) else value

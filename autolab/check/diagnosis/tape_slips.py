@@ -126,6 +126,9 @@ SLIPS["incoming_of_row"] = [
     ("one of many", "uses the last entry alone of what comes back{where}", lambda t, n, s, v: _entry(v, -1)),
     ("sign", "has the wrong sign in a part of it{where}", lambda t, n, s, v: -v),
 ]
+SLIPS["part"] = [  # one of the results of a factorisation
+    ("transposed", "takes the rows of a factor for its columns{where}", lambda t, n, s, v: np.swapaxes(_only(np.ndim(v) > 1, v), -1, -2))
+]
 SLIPS |= {"true_divide": SLIPS["divide"], "transpose": SLIPS["swapaxes"], "division": [("factor", SLIPS["divide"][0][1], _source(0))]}
 POWERS = {"square": "its square", "power": "its power", "sqrt": "its root", "reciprocal": "its inverse"}
 SOLVERS = {"inv": "inverse", "solve": "solution", "pinv": "inverse"}
