@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -27,7 +27,9 @@ def find_call_factor(wrong: Sequence[Observation], x: str) -> Mistake | None:
     ratios = np.array([_ratio(o, x) for o in wrong])
     if not np.all(np.isfinite(ratios)) or not np.all(ratios) or (np.ptp(ratios) <= 1e-9 * np.abs(ratios).max() and _is_plain(ratios[0])):
         return None
-    numbers = _numbers(wrong, x)
+    numbers = _numbers(wrong, x, _of_call)
+    if wrong[0].reference.function:  # what it works out on the way takes a run for each call
+        numbers |= _numbers(wrong, x, _of_steps)
     for said, values in numbers.items():
         for power, words in POWERS.items():
             for c, besides in BESIDES.items():
@@ -57,12 +59,14 @@ def _is_plain(ratio: float) -> bool:
 
 
 def _same(ratios: np.ndarray, values: np.ndarray) -> bool:
+    if abs(ratios.item(0) - values.item(0)) > 2e-9 * abs(values.item(0)):  # most differ from the first on
+        return False
     return bool(np.all(np.isfinite(values)) and np.all(np.abs(ratios - values) <= 1e-9 * np.abs(values)))
 
 
-def _numbers(wrong: Sequence[Observation], x: str) -> dict[str, np.ndarray]:
+def _numbers(wrong: Sequence[Observation], x: str, of_call: Callable) -> dict[str, np.ndarray]:
     """What is one number in each of these calls, and not 1 in all."""
-    every = [dict(_of_call(o, x)) for o in wrong]
+    every = [dict(of_call(o, x)) for o in wrong]
     found: dict[str, np.ndarray] = {}
     for said in every[0]:
         if all(said in one for one in every):
@@ -104,6 +108,9 @@ def _of_call(o: Observation, x: str) -> Iterator[tuple[str, float]]:
         a = np.asarray(o.names[y])
         if a.dtype.kind == "f":
             yield (y if not a.ndim else f"the sum of the squares of {y}"), float(a) if not a.ndim else float((a * a).sum())
+
+
+def _of_steps(o: Observation, x: str) -> Iterator[tuple[str, float]]:
     for k, chain in enumerate(chains(o, x)):
         for place, value in enumerate(chain.values if chain else ()):
             if chain and place >= len(chain.inputs) and place != chain.last and np.size(value) == 1:
