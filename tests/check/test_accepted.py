@@ -196,3 +196,10 @@ def test_a_size_in_another_ones_place_is_not_called_a_variable(size):
     spec = Spec("shifted", row, shapes=(((3, 5), (4,)), ((4, 4), (6,)), ((6, 2), (3,))))
     found = check(spec, lambda g, x, y: (g * (x + size(x)), 0 * y)).diagnoses[0]
     assert "uses x where y belongs" not in found.text
+
+
+def test_a_function_that_leaves_out_an_input_without_a_gradient_is_told_so():
+    rule = lambda g, condition: (np.where(condition, g, 0), np.where(condition, 0, g))  # noqa: E731
+    report = check("where", rule)
+    assert {v.name: v.passed for v in report.verdicts}["value"]
+    assert "for x and y alone" in report.notes[0]

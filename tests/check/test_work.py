@@ -43,8 +43,8 @@ def test_a_formula_is_read_when_it_is_asked_for(monkeypatch):
 
 def test_the_search_for_a_mistake_is_counted_and_the_verdict_does_not_depend_on_it(monkeypatch):
     whole = check("softmax", lambda g, out, axis: out * (g + (g * out).sum(axis, keepdims=True)))
-    for name in ("MOST_TRIED", "LEAST_TRIED"):
-        monkeypatch.setattr(f"autolab.check.diagnosis.explain.{name}", 5)
+    for name in ("explain.MOST_TRIED", "explain.LEAST_TRIED", "tape_slips.MOST_WORK", "tape_slips.LEAST_WORK"):
+        monkeypatch.setattr(f"autolab.check.diagnosis.{name}", 5)
     short = check("softmax", lambda g, out, axis: out * (g + (g * out).sum(axis, keepdims=True)))
     assert whole.diagnoses[0].family == "term sign" != short.diagnoses[0].family
     assert [v.passed for v in whole.verdicts] == [v.passed for v in short.verdicts]

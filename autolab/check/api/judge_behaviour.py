@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..behaviour.relations import numbers_of, relation, said_of
 from ..behaviour.scenes import Behaviour, Data, Outcome, Player, Scene, Slip, WrongWay, plain
 from ..diagnosis.diagnosis import Diagnosis
 from ..diagnosis.hints import HINTS
@@ -38,8 +39,10 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
         if not found or found.text in told or found.family in told:
             continue
         if found.certainty == "unknown" and diagnoses:
-            text = f"{found.text}. This may come of the mistake above: mend that first, then check again"
-            found = replace(found, family="follows", certainty="likely", text=text)
+            text = f"{found.where or found.text}. This may come of the mistake above: mend that first, then check again"
+            found = replace(found, family="follows", certainty="likely", text=text, where="")
+        elif found.certainty == "unknown" and found.family != "behaviour":
+            found = replace(found, certainty="likely")
         told.add(found.family if found.family == "time" else found.text)
         diagnoses.append(found)
     weighed = tuple(_weighed(behaviour.scenes, verdicts))
@@ -132,8 +135,18 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
             sure = "certain" if slip.sure and len(seen) > 1 else "likely"
             found = Diagnosis(slip.family, sure, slip.text, slip.hint, where=fact)
             return Verdict(scene.name, False, fact, 0.0, scene.points), found
-    found = Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
+    found = _related(scene, seen, wrong[0][2], fact) or Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
     return Verdict(scene.name, False, fact, 0.0, scene.points), found
+
+
+def _related(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], key: str, fact: str) -> Diagnosis | None:
+    """How the numbers that are wrong are related to the right ones; not where those would be the answer."""
+    pairs = [(numbers_of(data.get(key)), numbers_of(want[key]), inputs) for inputs, data, want in seen]
+    known = [(got, want, inputs) for got, want, inputs in pairs if got is not None and want is not None]
+    found = relation(known) if scene.tells and len(known) == len(pairs) else None
+    if not found or not np.size(known[0][1]) or (len(known) == 1 and known[0][1].size < 2):
+        return None
+    return Diagnosis(found[0], "unknown", said_of(scene.says.get(key, key), found), scene.hint, where=f"{scene.name}: {fact}")
 
 
 def _fits(slip: Slip, scene: Scene, inputs: tuple, data: Data) -> bool:

@@ -164,6 +164,12 @@ class SideEffects:
             found.append("your rule returns NumPy arrays, which will do here; F.apply and PyTorch want a Tensor: torch.from_numpy(array)")
         if any(run.answer.listed for run in runs):
             found.append("backward returns a list, which will do here; F.apply and PyTorch want a tuple: return a, b")
+        if any(run.answer.left_out for run in runs):
+            known = " and ".join(self.inputs)
+            found.append(
+                f"backward returns gradients for {known} alone, which will do here; "
+                "a Function returns one for each argument, and None where there is none"
+            )
         printed = next((run.answer.printed for run in runs if run.answer.printed.strip()), "")
         if printed:
             first = printed.strip().splitlines()[0][:80]

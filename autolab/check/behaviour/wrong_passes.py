@@ -37,6 +37,11 @@ MISTAKES = {
         "Parents receive the local derivative alone; the gradient of the node is not multiplied in",
         "The chain rule has two factors.",
     ),
+    "g of root": (
+        "upstream",
+        "Each node passes on the gradient of the root, and not what has arrived at itself",
+        "What does the rule of a node in the middle need to know?",
+    ),
     "added": (
         "term",
         "The gradient of a node and the local derivative are added; the chain rule multiplies them",
@@ -184,8 +189,9 @@ def scalar_backward(*wrong: str) -> Callable:
 
 SCALAR_MISTAKES = ("assigned", "leaf assigned", "first kept", "no root", "no upstream", "added", "value", "averaged", "doubled",
                    "first parent", "repeated", "recursive", "forwards", "first seen", "last part")  # fmt: skip
-ARRAY_MISTAKES = ("assigned", "leaf assigned", "first kept", "no upstream", "averaged", "doubled", "first parent", "repeated", "recursive",
-                  "forwards", "first seen", "last part", "in place", "emptied", "leaf root", "moved back", "kept inside")  # fmt: skip
+ARRAY_MISTAKES = ("assigned", "leaf assigned", "first kept", "no upstream", "g of root", "averaged", "doubled", "first parent", "repeated",
+                  "recursive", "forwards", "first seen", "last part", "in place", "emptied", "leaf root", "moved back",
+                  "kept inside")  # fmt: skip
 
 
 def array_backward(*wrong: str) -> Callable:
@@ -217,7 +223,7 @@ def array_backward(*wrong: str) -> Callable:
         def pass_on(node):
             if not node.parents or id(node) not in waiting:
                 return
-            sent = node.rule(np.ones_like(g) if "no upstream" in wrong else waiting[id(node)])
+            sent = node.rule(np.ones_like(g) if "no upstream" in wrong else g if "g of root" in wrong else waiting[id(node)])
             pairs = list(zip(node.parents, sent, strict=True))[: 1 if "first parent" in wrong else None]
             for parent, value in dict(pairs).items() if "last part" in wrong else pairs:
                 value = value / len(node.parents) if "averaged" in wrong else 2 * value if "doubled" in wrong else value

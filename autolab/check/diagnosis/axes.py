@@ -61,6 +61,16 @@ def _besides(neighbour: Callable) -> Callable:
     return lambda axis, ndim: (axis, neighbour(axis, ndim)) if isinstance(axis, int) and ndim > 1 else _impossible()
 
 
+def _and(k: int) -> Callable:
+    """The axes that are meant, and one more."""
+
+    def both(axis: Any, ndim: int) -> tuple[int, ...]:
+        axes = all_axes(axis, ndim)
+        return (k, *axes) if k < ndim and k not in axes and len(axes) > 1 else _impossible()
+
+    return both
+
+
 def _impossible() -> Any:
     raise LookupError("there is no such axis")
 
@@ -80,6 +90,8 @@ TARGETS: Mapping[str, Callable] = {
     "along the axis at the other end": opposite,
     "along the next axis as well": _besides(following),
     "along the axis before as well": _besides(preceding),
+    "along axis 0 as well": _and(0),
+    "along axis 1 as well": _and(1),
 }
 # Where several axes are put back, if not where they were: of their number.
 ENDS: Mapping[str, Callable[[int], tuple[int, ...]]] = {
@@ -169,7 +181,7 @@ def _groups(
     for k in counting:
         yield (STEP if len(counting) > 1 else ONLY).replace("{}", in_words(steps[k]), 1), (k,)
     for both in combinations(counting, 2) if 2 < len(counting) < FEW else ():
-        if both not in (of_g, alone):
+        if both not in (of_g, alone) and any(steps[k].name != "flip" for k in both):  # two that undo each other are none
             words = " and the ".join(dict.fromkeys(in_words(steps[k]) for k in both))
             yield STEP.replace("{} in it goes", f"{words} in it go"), both
 
@@ -322,4 +334,6 @@ def _along(call: Call, to: Callable, average: str) -> np.ndarray:
         result = result * (count(call.array.shape, axis) / count(call.array.shape, call.axis))
     if call.keepdims or result.shape == right.shape:
         return result
+    if axis is None and result.size == right.size and result.ndim == 1:  # a running sum of all entries, one after another
+        return result.reshape(right.shape)
     return np.broadcast_to(result, right.shape) if result.ndim == 0 else _impossible()

@@ -40,6 +40,7 @@ class Mistake:
     place: Observation | None = None  # the call that shows it best
     also: tuple[Any, ...] = ()  # other families that explain it as well
     hint: str = ""  # whose hint to give, if not that of the family
+    parts: tuple[str, ...] = ()  # other families that are in it besides
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Diagnosis:
     input: str | None = None
     where: str = ""
     worst: Place | None = None
-    alternatives: tuple[str, ...] = ()  # other families that explain it as well; the text names them
+    alternatives: tuple[str, ...] = ()  # other families that explain it as well, or are in it besides; the text names them
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain data, as a report is saved."""

@@ -35,6 +35,7 @@ ROWS = {"flat": "g.reshape(-1, g.shape[-1])", "rows": "x.reshape(-1, x.shape[-1]
 CLASSES = {"e": "np.exp(x)", "p": "e / e.sum(-1, keepdims=True)", "onehot": "np.eye(x.shape[-1])[target]", "n": "len(x)"}
 CURVE = {"s": "sigmoid(x)"}
 PROJECTED = {"left": "np.eye(x.shape[-2]) - x @ out", "right": "np.eye(x.shape[-1]) - out @ x"}
+SIZE = "np.sqrt(({0} * {0}).sum(-1, keepdims=True))"
 BELL = {"cdf": "cdf(x)", "pdf": "np.exp(-x * x / 2) / math.sqrt(2 * math.pi)"}
 
 EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
@@ -52,6 +53,9 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "clip": {"x": ["g * ((x >= low) & (x <= high))", "np.where(x < low, 0, np.where(x > high, 0, g))"]},
     "clamp": {"x": ["g * ((x >= min) & (x <= max))"]},
     "cross_entropy": {"x": [("g * (p - onehot) / n", CLASSES)]},
+    "cumprod": {"x": ["np.flip(np.cumsum(np.flip(g * out, axis), axis), axis) / x"]},
+    "cosine": {y: [("g[..., None] * (other - unit * (unit * other).sum(-1, keepdims=True)) / size",
+                    {"size": SIZE.format(y), "unit": f"{y} / size", "other": f"{z} / {SIZE.format(z)}"})] for y, z in ("xy", "yx")},
     "cumsum": {"x": ["np.flip(np.cumsum(np.flip(g, axis), axis), axis)",
                      "g.sum(axis, keepdims=True) - np.cumsum(g, axis) + g"]},
     "div": {"x": ["g / y"], "y": ["-g * x / y**2", "-g * out / y", "-(g * x) / (y * y)"]},
@@ -65,6 +69,8 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "leaky_relu": {"x": ["np.where(x > 0, g, negative_slope * g)", "g * np.where(x > 0, 1, negative_slope)"]},
     "linear": {"x": ["g @ weight"], "weight": [("flat.T @ rows", ROWS)], "bias": [("flat.sum(0)", ROWS)]},
     "log": {"x": ["g / x"]},
+    "logcumsumexp": {"x": ["np.exp(x) * np.flip(np.cumsum(np.flip(g * np.exp(-out), axis), axis), axis)"]},
+    "logdet_covariance": {"x": [("2 * g * np.linalg.solve(covariance, x)", {"covariance": "x @ x.T + np.eye(len(x))"})]},
     "log1p": {"x": ["g / (1 + x)"]},
     "log_softmax": {"x": [("g - p * g.sum(axis, keepdims=True)", {"p": "np.exp(out)"}),
                           "g - np.exp(out) * g.sum(axis, keepdims=True)",
@@ -78,6 +84,8 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "maximum": {"x": ["np.where(x > y, g, 0)"], "y": ["np.where(x > y, 0, g)"]},
     "minimum": {"x": ["np.where(x < y, g, 0)"], "y": ["np.where(x < y, 0, g)"]},
     "mean": {"x": [("G * np.ones_like(x) / n", ALONG)]},
+    "mish": {"x": [("g * (tanh + x * (1 - tanh**2) * s)", {"tanh": "np.tanh(np.log1p(np.exp(x)))", **CURVE}),
+                   ("g * (np.tanh(softplus) + x * (1 - np.tanh(softplus) ** 2) * s)", {"softplus": "np.log1p(np.exp(x))", **CURVE})]},
     "mse_loss": {"x": [("2 * g * (x - y) / n", {"n": "x.size if reduction == 'mean' else 1"})],
                  "y": [("-2 * g * (x - y) / n", {"n": "x.size if reduction == 'mean' else 1"})]},
     "norm": {"x": [("G * x / OUT", ALONG)]},
@@ -95,6 +103,8 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "sigmoid": {"x": ["g * out * (1 - out)", "g * np.exp(-x) / (1 + np.exp(-x)) ** 2"]},
     "silu": {"x": [("g * (s + x * s * (1 - s))", CURVE),
                    ("g * s * (1 + x * (1 - s))", CURVE), ("g * (out + s * (1 - out))", CURVE)]},
+    "sinc": {"x": ["g * (np.pi * x * np.cos(np.pi * x) - np.sin(np.pi * x)) / (np.pi * x**2)",
+                   "g * (np.cos(np.pi * x) - out) / x"]},
     "softmax": {"x": ["out * (g - (g * out).sum(axis, keepdims=True))", "g * out - out * (g * out).sum(axis, keepdims=True)",
                       ("p * (g - (g * p).sum(axis, keepdims=True))", {**SHIFTED, "p": "e / e.sum(axis, keepdims=True)"})]},
     "softplus": {"x": ["g * sigmoid(x)", "g * np.exp(x) / (1 + np.exp(x))"]},
@@ -105,6 +115,10 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "tan": {"x": ["g * (1 + out**2)", "g * (1 + np.tan(x) ** 2)", "g / np.cos(x) ** 2"]},
     "tanh": {"x": ["g * (1 - out**2)", "g * (1 - np.tanh(x) ** 2)", "g / np.cosh(x) ** 2"]},
     "var": {"x": [("2 * G * (x - mean) / (n - 1)", ALONG), ("2 * G * (x - x.mean(axis, keepdims=True)) / (n - 1)", ALONG)]},
+    "spread": {"x": [("g * (np.outer(last, last) - np.outer(first, first))",
+                      {"v": "np.linalg.eigh((x + x.T) / 2)[1]", "first": "v[:, 0]", "last": "v[:, -1]"})]},
+    "weight_norm": {"v": [("s * (g - unit * (g * unit).sum(-1, keepdims=True)) / size", {"size": SIZE.format("v"), "unit": "v / size"})],
+                    "s": [("(g * unit).sum(-1, keepdims=True)", {"size": SIZE.format("v"), "unit": "v / size"})]},
     "where": {"x": ["np.where(condition, g, 0)"], "y": ["np.where(condition, 0, g)"]},
 }  # fmt: skip
 

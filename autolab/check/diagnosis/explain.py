@@ -14,19 +14,26 @@ from autolab.utils.collector import collector_paused
 from ..run.observation import TOLERANCE, Observation, close, error_of, number
 from ..run.reference import stretched_axes
 from . import digits, patterns
+from .call_factors import find_call_factor
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .early_sums import early_unbroadcast
 from .entries import find_entries
+from .failures import setting_of_wrong_calls
 from .families import VAGUE, about_g, families
 from .family import Family
 from .jacobian import weights
 from .known_functions import known_function, other_terms
 from .measures import find_measure
+from .orders import find_order
 from .other_operations import other_operation
 from .products import find_products
 from .regions import find_regions
+from .reshapes import find_reshape
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
 from .series import find_near_zero, find_series
+from .tape_slips import find_same_slip, find_tape_slip
+from .terms import find_terms
+from .two_slips import find_two_slips
 from .windows import find_windows
 
 
@@ -49,12 +56,19 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
     invariant = _invariant(answered, x)
+    where = setting_of_wrong_calls(answered, [error_of(o, x) > TOLERANCE for o in answered])
+    if where and not found:
+        thick = any(o.got[x].ndim > o.want[x].ndim for o in wrong)
+        besides = ": there it has more axes than its input" if thick else ": there it is something else"
+        return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=("keepdims",) * thick, **more)
+    if where and found and not found.sure:
+        found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
     if not found:
         text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)
         return diagnosis("unknown", "unknown", about + text + invariant, **more)
     if found.place:
         more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
-    more["alternatives"] = tuple(other.name for other in found.also)
+    more["alternatives"] = (*(other.name for other in found.also), *found.parts)
     said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in found.also)])
     return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, found.hint, **more)
 
@@ -129,8 +143,11 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("not spread", "has the right numbers and is not spread over the entries that share them", several)
     if found := patterns.find_nan(wrong, x) or digits.find_lost_digits(answered, x) or _stacked(wrong, x):
         return found
+    _remember_settings(wrong, plain)
     wrong = [o for o in wrong if np.isfinite(o.got[x]).all()] or wrong  # a division by 0 in one call hides what is wrong in all
     factor = constant_factor(wrong, x)
+    if found := find_same_slip(wrong, x):
+        return found
     if found := patterns.find_tie(wrong, x):
         return found
     right = [o for o in answered if o not in wrong]
@@ -149,16 +166,23 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=everywhere)
     if factor and not factor.sure and (fixed := fixed_number(answered, x)):
         return Mistake("constant", fixed, everywhere)
+    if factor and (not factor.sure or not several or factor.text.endswith("everywhere")) and (found := find_call_factor(wrong, x)):
+        return replace(found, sure=found.sure and everywhere)
+    if factor and not factor.sure and all(o.want[x].size == 1 for o in wrong) and (found := find_tape_slip(wrong, x)):
+        return found  # one number is always a multiple of another
     if factor and right:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere)
-    if found := find_products(wrong, x, [*right, *failed]):
+    half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
+    if found := None if half else find_products(wrong, x, [*right, *failed]):
         return replace(found, sure=found.sure and everywhere)
     if found := find_entries(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
         return replace(found, sure=found.sure and several)
+    if found := patterns.find_overwritten(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     if all(patterns.is_surplus(o, x) for o in wrong):
         text = f"is right where it should not be 0, and not 0 elsewhere: it also reaches entries of {x} that the result does not depend on"
         piece = find_regions(wrong, x)
@@ -175,18 +199,74 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := patterns.find_nan(wrong, x, besides=True):
         return found
+    if found := find_order(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)
-    if (found := patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)) and not (moved and found.family == "mask"):
-        return replace(found, sure=found.sure and everywhere)
+    if found := _symmetrised(plain, x):
+        return found
+    seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
+    if not (seen and seen.sure) and (
+        found := other_operation(wrong, x) or find_reshape(wrong, x) or find_tape_slip(wrong, x) or find_terms(wrong, x)
+    ):
+        return replace(found, sure=found.sure and not seen)
+    pairs = (patterns.find_offsets, _two_slips, find_two_slips)
+    if not (seen and seen.sure) and (found := next(filter(None, (look(wrong, x) for look in pairs)), None)):
+        return found
+    if seen and not (moved and seen.family == "mask"):
+        return replace(seen, sure=seen.sure and everywhere)
     return (
-        moved or other_operation(wrong, x) or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
+        moved or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x)
-        or patterns.find_offsets(wrong, x) or patterns.find_factor_of_rows(wrong, x) or find_near_zero(wrong, x)
+        or patterns.find_factor_of_rows(wrong, x) or find_near_zero(wrong, x)
         or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
+
+
+def _symmetrised(plain: list[Observation], x: str) -> Mistake | None:
+    """Is the right one symmetric in all these calls, and what came back not? Then what is wrong with its symmetric part is asked."""
+    answered = [o for o in plain if not o.failed]
+    if ("symmetric part", x) in answered[0].memo or not all(_is_square(o.got[x]) and _is_square(o.want[x]) for o in answered):
+        return None
+    if not all(close(o.want[x], o.want[x].mT) for o in answered) or all(close(o.got[x], o.got[x].mT) for o in answered):
+        return None
+    if all(close(o.got[x] + o.got[x].mT, 2 * o.want[x]) for o in answered):
+        return Mistake("transposed", f"is not symmetric, and its symmetric part is right: {SYMMETRIC}", len(answered) > 1, parts=("term",))
+    if any(np.abs(o.got[x] + o.got[x].mT).max() <= 1e-9 * np.abs(o.got[x]).max() for o in answered):
+        return None
+    halves = [_symmetric_part(o, x) for o in answered]
+    found = _rule_mistake(halves, x)
+    return found and replace(found, text=f"{found.text}; besides, it is not symmetric: {SYMMETRIC}", sure=False, predict=None)
+
+
+SYMMETRIC = "forward uses the symmetric part of its matrix alone, so entries [i, j] and [j, i] have equal shares"
+
+
+def _is_square(a: np.ndarray) -> bool:
+    return a.ndim > 1 and a.shape[-1] == a.shape[-2]
+
+
+def _symmetric_part(o: Observation, x: str) -> Observation:
+    """The call as if the rule gave the symmetric part of its gradient."""
+
+    def half(answer: dict[str, Any]) -> dict[str, Any]:
+        a = answer[x]
+        return {**answer, x: (a + a.mT) / 2} if a is not None and _is_square(a) else answer
+
+    ask = o.ask
+    asked = (lambda gs, *at: (answers := ask(gs, *at)) and [half(answer) for answer in answers]) if ask else None
+    return replace(o, got=half(o.got), ask=asked, memo={("symmetric part", x): True})
+
+
+def _remember_settings(wrong: list[Observation], every: list[Observation]) -> None:
+    """With what settings the other calls were made: a number that is written into a rule is right in one of them."""
+    settings = list({repr(o.settings): o.settings for o in every}.values())
+    for o in wrong:
+        o.memo["settings", "all"] = settings
+        for name in o.settings:
+            o.memo["settings", name] = [s[name] for s in settings if name in s]
 
 
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
@@ -247,7 +327,8 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     """
     first, others = wrong[0], wrong[1:]
     predicted: list[tuple[Family, np.ndarray]] = []
-    first.memo["predicted", x] = predicted
+    passed_over: list[Family] = []
+    first.memo.update({("predicted", x): predicted, ("passed over", x): passed_over})
     facts = FACTS | {"upstream only"} if first.reference.elementwise else FACTS
     all_calls: list[Family] = []
     wrong_calls: list[Family] = []
@@ -261,6 +342,7 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
             continue
         value = _prediction(family, first, x)
         if value is None:
+            passed_over.append(family)
             continue
         predicted.append((family, value))
         if not _equals(value, first, x) or not all(_fits(family, o, x) for o in others):

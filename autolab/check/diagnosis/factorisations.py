@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 
 import numpy as np
 
@@ -44,8 +45,36 @@ for _name, _changed in (("Q", "inv @ (g + out @ both)"), ("R", "inv @ (q @ both)
 
 
 def factor_formulas(o: Observation, x: str) -> list[NamedFormula]:
-    """The gradient as a formula, if the function gives a factor of the matrix x."""
-    return [_named(FACTORS[name], x) for name in _factor(o, x)]
+    """The gradient as a formula, if the function gives a factor of the matrix x, or x with mean 0 and variance 1 along some axes."""
+    return [*(_named(FACTORS[name], x) for name in _factor(o, x)), *(_named(entry, x) for entry in _normalised(o, x))]
+
+
+def _normalised(o: Observation, x: str) -> list[Entry]:
+    if ("normalised", x) not in o.about_right:
+        o.about_right["normalised", x] = [_normal(axes, eps) for axes, eps in _axes_of_normal(np.asarray(o.names[x]), o.out)]
+    return o.about_right["normalised", x]
+
+
+def _normal(axes: tuple[int, ...], eps: float) -> Entry:
+    """The gradient of (x - mean) / sqrt(var + eps)."""
+    along = f"{axes}, keepdims=True"
+    letters = {"rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
+    return f"rstd * (g - g.mean({along}) - z * (g * z).mean({along}))", letters
+
+
+def _axes_of_normal(a: np.ndarray, out: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Along which axes, and with which small number under the root, the result is x with mean 0 and variance 1."""
+    if a.dtype.kind != "f" or a.shape != out.shape or not 0 < a.ndim <= 4:
+        return
+    for axes in (c for n in range(1, a.ndim + 1) for c in combinations(range(a.ndim), n)):
+        if np.abs(out.mean(axes)).max() > 1e-9:
+            continue
+        centred = a - a.mean(axes, keepdims=True)
+        at = np.unravel_index(np.argmax(np.abs(centred)), a.shape)
+        eps = float((centred[at] / out[at]) ** 2 - np.broadcast_to(a.var(axes, keepdims=True), a.shape)[at]) if out[at] else -1.0
+        eps = next((known for known in (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3) if abs(eps - known) < 1e-10), -1.0)
+        if eps >= 0 and close(centred / np.sqrt(a.var(axes, keepdims=True) + eps), out):
+            yield axes, eps
 
 
 def mistaken_factors(o: Observation, x: str) -> Iterator[Family]:

@@ -7,7 +7,7 @@ that raise the same error with the same numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -213,13 +213,22 @@ def pattern(runs: Sequence[CaseRun]) -> tuple[str, str] | None:
     failed = [not run.first for run in runs]
     if all(failed):
         return None
-    return next(((family, text) for family, text, expected in _patterns(runs) if expected == failed), None)
+    every = _patterns([run.names for run in runs], [run.case.settings for run in runs])
+    return next(((family, text) for family, text, expected in every if expected == failed), None)
 
 
-def _patterns(runs: Sequence[CaseRun]) -> Iterator[Answer]:
-    arrays = {x: [np.asarray(run.names[x]) for run in runs] for x in runs[0].names if f"{x}_shape" in runs[0].names}
-    shapes = {x: [a.shape for a in values] for x, values in arrays.items()}
-    results = [np.shape(run.names["out"]) for run in runs]
+def setting_of_wrong_calls(calls: Sequence[Observation], wrong: Sequence[bool]) -> str:
+    """With which value of which setting a rule is wrong, and with no other; nothing if there is none."""
+    names = sorted({name for o in calls for name in o.settings}, key=lambda name: (name in ("axis", "dim"), name))  # an axis is seldom why
+    if all(wrong) or not all(name in o.names for o in calls for name in names):
+        return ""
+    every = (answer for name in names for answer in _of_setting(name, [o.names[name] for o in calls]))
+    return next((text for _, text, expected in every if expected == [*wrong]), "")
+
+
+def _patterns(names: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str, Any]]) -> Iterator[Answer]:
+    shapes = {x: [np.shape(one[x]) for one in names] for x in names[0] if f"{x}_shape" in names[0]}
+    results = [np.shape(one["out"]) for one in names]
     for x, some in shapes.items():
         counts = sorted({len(shape) for shape in some})
         for n in counts[:-1]:
@@ -227,15 +236,15 @@ def _patterns(runs: Sequence[CaseRun]) -> Iterator[Answer]:
             yield "2-D only", f"where {x} has {_axes(n)} and fails where it has {more}", [len(shape) > n for shape in some]
     for x, some in shapes.items():
         yield "square only", f"where {x} is square and fails where it is not", [shape[-1:] != shape[-2:-1] for shape in some]
-    sizes = [{n for some in shapes.values() for n in some[k]} for k in range(len(runs))]
+    sizes = [{n for some in shapes.values() for n in some[k]} for k in range(len(names))]
     yield "square only", "where all sizes are the same and fails where they differ", [len(one) > 1 for one in sizes]
     for x, some in shapes.items():
         text = f"where {x} has the shape of the result and fails where forward stretches it"
         yield "not summed", text, [shape != out for shape, out in zip(some, results, strict=True)]
     text = "where no input is stretched and fails where forward stretches one"
     yield "not summed", text, [any(some[k] != out for some in shapes.values()) for k, out in enumerate(results)]
-    for name in sorted({name for run in runs for name in run.case.settings}):
-        yield from _of_setting(name, [run.case.settings.get(name) for run in runs])
+    for name in sorted({name for one in settings for name in one}):
+        yield from _of_setting(name, [one.get(name) for one in settings])
     for shape in dict.fromkeys(results):
         text = f"only where the result has shape {shape}: a shape or a size seems to be a fixed number"
         yield "number", text, [out != shape for out in results]

@@ -57,7 +57,7 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
         yield from other_settings(first, x)
     if reference.function:  # nothing is known of it but its steps
         yield from _about_chains(first, x)
-    yield from _about_result(reference)
+    yield from _about_result(reference, x)
     yield from _about_siblings(reference, x)
     if not reference.function and not explained():
         yield from _about_chains(first, x)
@@ -238,12 +238,12 @@ def _diagonal_only(o: Observation, x: str) -> np.ndarray:
     return o.g * np.reshape(diagonal, o.out.shape)
 
 
-def _about_result(reference: Reference) -> Iterator[Family]:
+def _about_result(reference: Reference, x: str) -> Iterator[Family]:
     if reference.elementwise:
         yield Family("division", "is g divided by the derivative: they belong multiplied",
                      lambda o, x: _summed(o, x, o.g * o.g / _raw(o, x)))  # fmt: skip
     yield Family("forward", "is the result of forward, not a gradient", lambda o, x: o.out)
-    if not reference.elementwise and len(reference.inputs) > 1 == len(reference.rules):  # the others are indices, masks or targets
+    if not reference.elementwise and len(reference.inputs) > 1:
         text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
         yield Family("forward", text, lambda o, x: np.asarray(
             o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)))  # fmt: skip

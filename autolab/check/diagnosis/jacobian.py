@@ -110,7 +110,7 @@ def is_linear(o: Observation, pair: Jacobians) -> bool:
 
 def recognise(o: Observation, pair: Jacobians) -> Mistake | None:
     """What is wrong with the matrix, if it is one of the patterns below."""
-    for look in (ties, _lost, _uses, _some_of_many, _alone, _elsewhere, _scaled, _terms):
+    for look in (ties, _lost, _counted_once, _uses, _some_of_many, _alone, _elsewhere, _scaled, _terms):
         if found := look(o, pair):
             return found
     return None
@@ -236,6 +236,8 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
     yours, right = ~pair.zero, pair.needed
     if not (yours & ~right).any():
         return None
+    if found := _wrapped(pair, yours, right):
+        return found
     if not (right & ~yours).any():
         return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
     if found := _misplaced(pair, yours, right) or _one_place(o, pair, yours, right):
@@ -243,6 +245,45 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
     if not (yours & right).any():
         return Mistake("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round")
     return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on{_example(pair, yours, right)}")
+
+
+def _counted_once(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Whole multiples of one number where all of the learner's are that number: an entry that goes into one result several times."""
+    heard = ~pair.zero
+    if (heard & ~pair.needed).any() or not heard.any():
+        return None
+    yours = pair.yours[heard]
+    times = pair.right[heard] / yours
+    whole = np.round(times)
+    if not close(yours, np.full_like(yours, yours[0])) or not close(times, whole) or whole.min() < 1 or whole.max() < 2:
+        return None
+    if np.array_equal(heard, pair.needed) and whole.min() == 1:
+        text = "counts each entry once for each result, and some go into a result several times: each overwrites the one before (=)"
+        return Mistake("overwritten", f"{text}, where they have to be added (+=)", True)
+    return Mistake("overwritten", OVERWRITTEN, True) if heard.sum(axis=0).max() == 1 else None
+
+
+def _wrapped(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """Entries besides those that belong there, each as far away as those, if one counts on from the end at the beginning."""
+    if (right & ~yours).any() or len(pair.out_shape) != len(pair.x_shape):
+        return None
+    at_out, at_x = (np.indices(shape).reshape(len(shape), -1) for shape in (pair.out_shape, pair.x_shape))
+    for axis, n in enumerate(pair.x_shape):
+        if n < 3 or pair.out_shape[axis] != n:
+            continue
+        rest = [k for k in range(len(pair.x_shape)) if k != axis]
+        beside = np.all([at_out[k][:, None] == at_x[k] for k in rest], axis=0) if rest else np.ones(right.shape, bool)
+        away = at_x[axis] - at_out[axis][:, None]
+        steps = set(away[right & beside].tolist())
+        extra = yours & ~right
+        if not (right & ~beside).any() and np.array_equal(extra, beside & _is_among(away % n, {s % n for s in steps}) & ~right):
+            text = f"goes on at the beginning of axis {axis} of {pair.x} where it comes to the end: forward stops at the ends"
+            return Mistake("padding", text, True)
+    return None
+
+
+def _is_among(a: np.ndarray, some: set[int]) -> np.ndarray:
+    return np.any([a == n for n in some], axis=0)
 
 
 def _one_place(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:

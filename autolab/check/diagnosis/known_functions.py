@@ -81,8 +81,8 @@ def _another(wrong: Sequence[Observation], x: str) -> Mistake | None:
                 if function == ("{}" if elementwise else "x**2"):  # a factor, and not a function
                     continue
                 c = _constant([r / f(value) for r, value in zip(local, values, strict=True)])
-                mean = c is not None and np.size(wrong[0].g) == 1 and _simple(c * wrong[0].want[x].size)
-                if c is None or not (mean or _simple(c)):
+                mean = c is not None and np.size(wrong[0].g) == 1 and is_simple(c * wrong[0].want[x].size)
+                if c is None or not (mean or is_simple(c)):
                     continue
                 c = c * wrong[0].want[x].size if mean else c
                 text = words.format(function, said) if functions is DERIVATIVES else words.format(function.replace("{}", said))
@@ -100,7 +100,7 @@ def other_terms(wrong: Sequence[Observation], x: str) -> Mistake | None:
         values = [_along(o.names[name], o, x) for o in wrong]
         for words, f in ONE_AND_FUNCTIONS.items():
             c = _constant([r / f(value) for r, value in zip(rest, values, strict=True)])
-            if c is None or not _simple(c):
+            if c is None or not is_simple(c):
                 continue
             said = words.replace("{}", "the result of forward" if name == "out" else name)
             what = " times ".join(filter(None, ["" if math.isclose(abs(c), 1) else number(abs(c)), "g", said]))
@@ -146,7 +146,8 @@ def _times(wrong: Sequence[Observation], x: str) -> Mistake | None:
     return None
 
 
-PAIRS = {(1, -1): "has {} where {} belongs", (-1, 1): "has {} where {} belongs, as a divisor",
+PAIRS = {(1, -1): "is the right one times {} and divided by {}: one of them is where the other belongs",
+         (-1, 1): "is the right one divided by {} and times {}: one of them is where the other belongs",
          (-0.5, 0.5): "has the root of {} where that of {} belongs, as a divisor", (2, -1): "has the square of {} where {} belongs",
          (1, 1): "is the right one times {} and {}",
          (-1, -1): "is the right one divided by {} and {}",
@@ -176,7 +177,7 @@ def _constant(ratios: list[np.ndarray]) -> float | None:
     return float(every[0])
 
 
-def _simple(c: float) -> bool:
+def is_simple(c: float) -> bool:
     """A number that people forget or put in: a small fraction, pi, ln 2 and such."""
     known = (math.pi, math.log(2), math.log(10), math.sqrt(2), math.sqrt(math.pi), math.sqrt(2 * math.pi))
     bases = [1.0, *known, *(1 / k for k in known)]

@@ -26,6 +26,7 @@ _LEFT_OUT = {
     "argsort": ("permutation", "moved by the permutation of forward, where its inverse belongs"),
     "flip": ("flipped", "the right one without a flip: it runs the wrong way"),
     "sigmoid": ("function", "the right one without its sigmoid"),
+    "floor": ("number", "the right one with a number that is not rounded down"),
     "softmax_back": ("step", "the right one without the derivative of softmax"),
     "exp": ("function", "the right one without its exp"), "log": ("factor", "the right one without its log"),
 }  # fmt: skip
@@ -329,6 +330,8 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
         yield *_LEFT_OUT[name], node.func.value
     elif node.args and not method:
         yield *_LEFT_OUT.get(name, ("step", f"the right one without its {name}")), node.args[0]
+    if name == "floor_divide" and len(node.args) == 2:
+        yield "number", "the right one with a quotient that is not rounded down", ast.BinOp(node.args[0], ast.Div(), node.args[1])
     if name in ("exp", "sigmoid") and node.args:
         turned = ast.UnaryOp(ast.USub(), node.args[0])
         yield "term sign", f"the right one with a minus sign put into {name}", _with_args(node, [turned, *node.args[1:]])

@@ -21,11 +21,12 @@ def _operations(inputs: int, elementwise: bool) -> list[Reference]:
     """Operations that take as many arrays, by their simplest names first."""
     found = []
     for name in sorted({*TABLE, *SPECS}, key=lambda name: (len(name), name)):
-        reference = Reference.of(name)
-        if reference.row is not None and reference.row.complex == ADJOINT:
-            continue  # its rules are of complex numbers
-        if len(reference.inputs) == inputs == len(reference.rules) and reference.elementwise == elementwise:
-            found.append(reference)
+        row = SPECS[name].row if name in SPECS else None
+        row = row or TABLE.get(name)  # rows of files that nothing has loaded are left out: loading takes longer than a check
+        if row is None or row.complex == ADJOINT or (row.kind == "elementwise") != elementwise:
+            continue  # a complex row has rules of complex numbers
+        if len(row.inputs) == inputs == len(row.rules):
+            found.append(Reference.of(row))
     return found
 
 

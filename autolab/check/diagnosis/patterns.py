@@ -11,7 +11,7 @@ import numpy as np
 from ..run.observation import Observation, all_among, all_differ, close, error_of, number
 from .diagnosis import Mistake
 from .indices import mistaken_index
-from .jacobian import is_linear, jacobians, recognise, ties
+from .jacobian import LARGEST, OVERWRITTEN, is_linear, jacobians, recognise, right_row, ties
 from .scaling import axes_in_words, reduction
 from .stepwise import stretched
 
@@ -198,6 +198,24 @@ def find_index(wrong: Observations, x: str) -> Mistake | None:
                 return None
             found.append(replace(seen, place=o))
     return replace(found[0], sure=all(f.sure for f in found)) if len(found) > 1 else None
+
+
+def find_overwritten(wrong: Observations, x: str) -> Mistake | None:
+    """Of a move with many results: one entry of g where several have to be added, and right where there is one."""
+    if all(o.out.size <= LARGEST for o in wrong):  # whose Jacobian says more
+        return None
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        if o.reference.elementwise or got.shape != want.shape or not o.g.ndim or not all_among(got, np.append(o.g, 0.0)):
+            return None
+        uses = o.reference.gradient(x, np.ones_like(o.g), o.names)
+        off = np.flatnonzero(~np.isclose(got, want, rtol=1e-9, atol=1e-12))
+        if np.any(np.ravel(uses)[off] < 1.5) or not np.all(np.ravel(got)[off]):
+            return None
+        where = {value: k for k, value in enumerate(np.ravel(o.g).tolist())}
+        if not all(right_row(o, x, where[np.ravel(got)[k]]).flat[k] for k in off[:8].tolist()):
+            return None
+    return Mistake("overwritten", OVERWRITTEN, len(wrong) > 1)
 
 
 def find_early_sum(wrong: Observations, x: str) -> Mistake | None:

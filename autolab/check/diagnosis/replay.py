@@ -8,6 +8,7 @@ answer to one call, and only what comes after it on the tape is worked out again
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,6 +51,9 @@ class Node:
     sources: tuple[int, ...]
     make: Make | None = None
     factors: Any = None  # what was multiplied
+    name: str = ""  # of the NumPy function
+    tag: Any = None  # the line that it comes from: the same in every round of a loop
+    row: int = -1  # the number of the row of the table whose rule it belongs to, if it is known
 
 
 class Tape:
@@ -59,6 +63,10 @@ class Tape:
         self.nodes: list[Node] = []
         self.values: list[Any] = []
         self.last = -1
+        self.tag: Any = None  # what the lines of a part of the run have before them
+        self.row = -1
+        self.results: list[int] = []  # of each row of the table that ran, where its result is
+        self.words: dict[int, str] = {}  # what such results are called
         self._after: dict[tuple[int, ...], list[tuple[int, Node]]] = {}
 
     def leaf(self, value: Any) -> Any:
@@ -81,19 +89,21 @@ class Tape:
         value = again(*(self.values[k] for k in sources))
         factors = _filled(skeleton, [self.values[k] for k in sources])[0] if function is np.multiply else None
         if isinstance(value, (tuple, list)):
-            parts = [self._kept(part, Node(lambda *v, k=k: again(*v)[k], sources)) for k, part in enumerate(value)]
-            return type(value)(parts)
-        return self._kept(value, Node(again, sources, factors=factors)) if isinstance(value, (np.ndarray, np.generic)) else value
+            parts = [self._kept(part, Node(lambda *v, k=k: again(*v)[k], sources, name="part")) for k, part in enumerate(value)]
+            return tuple(parts)
+        name = getattr(function, "__name__", "")
+        return self._kept(value, Node(again, sources, factors=factors, name=name)) if isinstance(value, (np.ndarray, np.generic)) else value
 
     def answer(self, array: Asking, make: Make) -> Any:
         """What a call gives, noted as a call."""
         value = np.asarray(self.values[array.node])
         call = make(value)
-        return self._kept(call.run(call.axis), Node(lambda v: (c := make(v)).run(c.axis), (array.node,), make))
+        return self._kept(call.run(call.axis), Node(lambda v: (c := make(v)).run(c.axis), (array.node,), make, name=call.name))
 
     def _kept(self, value: Any, node: Node) -> Asking:
         if len(self.nodes) >= MOST_NODES:
             raise CannotReplay("a loop")
+        node.tag, node.row = (self.tag, line_of_caller()), self.row
         self.nodes.append(node)
         self.values.append(np.asarray(value))
         asking = self.values[-1].view(Asking)
@@ -132,7 +142,7 @@ class Tape:
 
     def again(self, leaves: dict[int, Any]) -> dict[int, Any]:
         """All values that are others if some leaves are others."""
-        return self._worked_out(dict(leaves), self.after(tuple(leaves)))
+        return self._worked_out({k: np.asarray(value) for k, value in leaves.items()}, self.after(tuple(leaves)))
 
     def changed(self, some: Sequence[int], change: Callable[[int, Call], Any]) -> dict[int, Any]:
         """All values that are others if the calls with these numbers give something else; None is what they gave."""
@@ -147,6 +157,15 @@ class Tape:
                     fresh[k] = np.asarray(changed)
                     continue
             self._worked_out(fresh, ((k, node),))
+        return fresh
+
+    def with_slip(self, some: Sequence[int], slip: Callable[[Tape, Node, list[Any], Any], Any]) -> dict[int, Any]:
+        """All values that are others if these nodes give something else: `slip` is given the tape, the node, its sources and its value."""
+        fresh: dict[int, Any] = {}
+        chosen, values = set(some), self.values
+        for k, node in self.after(tuple(some)):
+            sources = [fresh[s] if s in fresh else values[s] for s in node.sources]
+            fresh[k] = np.asarray(slip(self, node, sources, values[k]) if k in chosen else node.function(*sources))
         return fresh
 
     def _worked_out(self, fresh: dict[int, Any], nodes: Iterable[tuple[int, Node]]) -> dict[int, Any]:
@@ -170,6 +189,14 @@ class Tape:
     def result(self, fresh: dict[int, Any]) -> np.ndarray:
         """What the run then gives."""
         return np.asarray(fresh.get(self.last, self.values[self.last]))
+
+
+def line_of_caller() -> tuple[Any, ...]:
+    """Where in which code the array is worked on that is being noted, outside of this file, and where that was called."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename == __file__ and frame.f_back:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti, frame.f_back.f_lasti if frame.f_back else 0
 
 
 class Asking(np.ndarray):

@@ -227,6 +227,16 @@ class Chain:
                 total = total + sent[at]
         return total
 
+    def skipping(self, x: str, i: int, k: int, j: int, at: int) -> np.ndarray:
+        """The gradient for x if what step i passes on to its argument k arrives at place `at`, before step j that made this argument."""
+        passed, place = self.steps[i].passed[k], self.steps[j].place
+        here = self.inputs.index(x)
+        total = self.gradients[here]
+        for sent, sign in ((self._sent({at: passed}, j), 1), (self._sent({place: passed}, j + 1), -1)):
+            if here in sent:
+                total = total + sign * sent[here]
+        return total
+
 
 @dataclass(frozen=True)
 class ChainSlip:
@@ -263,6 +273,7 @@ def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
     if len(links) > len({i for i, _ in links}) or len(links) > len(sources):  # branches
         yield from _links(chain, x, links)
         yield from _constants(chain, x, depends, links)
+        yield from _skipped(chain, x, links)
     for step in chain.steps:
         alike = step.names["out"].shape == chain.values[chain.inputs.index(x)].shape
         alike &= step.row.name not in ("add", "sub", "rsub")  # whose derivative is 1: nothing is missing there
@@ -284,14 +295,51 @@ def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Chain
     for i, k in links:
         step = chain.steps[i]
         through = f"{row_in_words(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
+        twice = [j for at, j in links if at == i and step.sources[j] == step.sources[k]]  # x * x: one of two equal parts is a factor
+        for c, family, words in _scaled(step):
+            if k == twice[0]:
+                yield ChainSlip(family, f"{words}: what comes back through {through}", lambda chain, c=c, i=i, twice=tuple(twice): (
+                    chain.changed(x, {(i, j): c * chain.steps[i].passed[j] for j in twice})))  # fmt: skip
+    for i, k in links:
+        step = chain.steps[i]
+        if len({step.sources[j] for at, j in links if at == i}) < len([j for at, j in links if at == i]) and not _are_equal(step):
+            through = f"{row_in_words(step.row.name)} of {_word(chain, i, k)}"
+            for c, family, words in _scaled(step):
+                yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
 
-        for c, family, words in SCALED[_moves(step) :]:  # a piece that is missing is named by its place
-            yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
+
+def _skipped(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
+    """A derivative that is left out in one of several terms: what comes back through one link misses the step before it."""
+    made = {step.place: j for j, step in enumerate(chain.steps)}
+    for i, k in links:
+        place = chain.steps[i].sources[k]
+        j = made.get(place) if place is not None else None
+        if j is None or len([1 for at, m in links if chain.steps[at].sources[m] == place]) < 2:
+            continue
+        before = chain.steps[j]
+        at = next((s for s in before.sources if s is not None and chain.values[s].shape == chain.values[place].shape), None)
+        if before.row.kind != "elementwise" or at is None or len([s for s in before.sources if s is not None]) != 1:
+            continue
+        name, through = row_in_words(before.row.name), row_in_words(chain.steps[i].row.name)
+        text = f"is without the derivative of {name} in one of its terms: what comes back through {through}"
+        yield ChainSlip("factor", text, lambda chain, i=i, k=k, j=j, at=at: chain.skipping(x, i, k, j, at))
 
 
-SCALED = ((0, "term", "misses one of its terms"), (-1, "term sign", "has one of its terms with the wrong sign"),
-          (2, "constant", "has one of its terms twice as large as it should be"),
-          (0.5, "constant", "has one of its terms half as large as it should be"))  # fmt: skip
+def _scaled(step: RowCall) -> Iterator[tuple[float, str, str]]:
+    for c, family, words in SCALED:
+        if c or not _moves(step):  # a piece that is missing is named by its place
+            yield c, family, words
+
+
+def _are_equal(step: RowCall) -> bool:
+    """Does a step that takes one value twice pass on the same to both?"""
+    parts = list(step.passed.values())
+    return all(part.shape == parts[0].shape and close(part, parts[0]) for part in parts)
+
+
+SCALED = ((0.5, "constant", "has one of its terms half as large as it should be"), (0, "term", "misses one of its terms"),
+          (-1, "term sign", "has one of its terms with the wrong sign"),
+          (2, "constant", "has one of its terms twice as large as it should be"))  # fmt: skip
 
 
 def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, int]]) -> Iterator[ChainSlip]:

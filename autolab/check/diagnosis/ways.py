@@ -64,9 +64,9 @@ class Taped:
         for name, value in o.names.items():
             if isinstance(value, np.ndarray) and value.dtype.kind == "f":
                 names[name] = tape.leaf(value)
-                other[name] = moved[names[name].node] = value * 1.0625
+                other[name] = moved[names[name].node] = np.asarray(value * 1.0625)
         g = tape.leaf(o.g)
-        moved[g.node] = o.g * 1.25
+        moved[g.node] = np.asarray(o.g * 1.25)
         tape.end(self.gradient(o, x, names, g))
         told = tape.result(tape.again(leaves=moved))
         if not close(told, np.asarray(self.gradient(o, x, other, moved[g.node]))):

@@ -68,6 +68,7 @@ class Answer:
     seconds: float = 0.0
     bare: bool = False  # a Function on tensors returned arrays
     listed: bool = False  # and not in a tuple but in a list
+    left_out: bool = False  # a plain function gave several gradients, and none for an input that has none
 
 
 class Candidate(Protocol):
@@ -168,7 +169,7 @@ class LocalCandidate:
         copies = {id(a): np.array(a) for a in inputs}  # the same array given twice stays the same array
         given = [copies[id(a)] for a in inputs]
         gs = [np.array(g) for g in upstream]
-        out, gradients, fault, phase, bare, listed = None, [], None, "forward", False, False
+        out, gradients, fault, phase, bare, listed, left_out = None, [], None, "forward", False, False, False
         recorded: list[bool] = []
         start = 0.0 if self.guarded else own_time()  # its own time: that of a busy machine is not its fault
         with _here if self.guarded else quiet() as printed:
@@ -187,13 +188,14 @@ class LocalCandidate:
                             gradients.append(self._gradients(returned, len(settings)))
                             bare |= self._is_bare(returned)
                             listed |= self._has_apply and isinstance(returned, list)
+                            left_out |= not self._has_apply and isinstance(returned, (tuple, list)) and 1 < len(returned) < len(self.names)
             except UnusableResult as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit, TooLong) as error:
                 fault = fault_of(phase, error, self.seconds)
         spent = 0.0 if self.guarded else own_time() - start  # a system call, which is not asked for in a batch
         kept = out, tuple(gradients), tuple(given), tuple(gs)
-        return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare, listed)
+        return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare, listed, left_out)
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:

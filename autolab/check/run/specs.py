@@ -124,6 +124,7 @@ SPECS: dict[str, Spec] = {
         Spec("masked_fill", shapes=(((3, 5), (3, 5), ()), ((4, 4), (4, 4), ())), make=_with_holes),
         Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
         Spec("elu", settings=({"alpha": 1.3, "scale": 1.0, "rate": 1.0}, {"alpha": 0.6, "scale": 1.0, "rate": 1.0})),
+        *(Spec(name, domain={"x": (-8.0, 8.0)}) for name in ("hardswish", "hardsigmoid")),  # pieces that end at 3
         Spec("hardtanh", settings=({"low": -1.05, "high": 1.55},)),
         Spec("hardshrink", settings=({"lambd": 0.6}, {"lambd": 1.4})),
         Spec("softshrink", settings=({"lambd": 0.6}, {"lambd": 1.4})),

@@ -1,0 +1,90 @@
+"""How numbers that are wrong are related to those that are right, where no known mistake in an exercise on behaviour gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..run.observation import close, number
+
+Pair = tuple[np.ndarray, np.ndarray, tuple]  # what was received and expected, and the arrays of the scene
+POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}", -2: "divided by the square of {}"}
+
+
+def relation(pairs: Sequence[Pair]) -> tuple[str, str] | None:
+    """The kind of mistake and a clause that continues "it is ..."; None if the numbers show nothing that holds in all draws."""
+    if any(got.shape != want.shape or not got.size or not np.all(np.isfinite(got)) or not want.any() for got, want, _ in pairs):
+        return None
+    if not all(got.any() for got, _, _ in pairs):
+        return ("zero", "0 everywhere") if not any(got.any() for got, _, _ in pairs) else None
+    return _factor(pairs) or _moved(pairs) or _places(pairs)
+
+
+def _factor(pairs: Sequence[Pair]) -> tuple[str, str] | None:
+    ratios = [complex(np.vdot(want, got) / np.vdot(want, want)) for got, want, _ in pairs]
+    if not all(close(got, ratio * want) for ratio, (got, want, _) in zip(ratios, pairs, strict=True)) or any(
+        abs(r.imag) > 1e-9 * abs(r) for r in ratios
+    ):
+        return None
+    real = np.array([r.real for r in ratios])
+    if np.ptp(real) <= 1e-9 * np.abs(real).max():
+        c = float(real[0])
+        return ("sign", "minus what it should be") if np.isclose(c, -1, rtol=1e-9) else ("constant", f"{number(c)} times what it should be")
+    for said, values in _numbers(pairs):
+        for power, words in POWERS.items():
+            if np.all(np.abs(real - values**power) <= 1e-9 * np.abs(real)):
+                return "factor", f"what it should be, {words.format(said)}"
+    return "constant", f"a multiple of what it should be, another one for other numbers ({' and '.join(map(number, real[:2]))})"
+
+
+def _numbers(pairs: Sequence[Pair]) -> Iterator[tuple[str, np.ndarray]]:
+    """What is one number for the arrays of each draw."""
+    for k, a in enumerate(pairs[0][2]):
+        every = [np.asarray(inputs[k]) for _, _, inputs in pairs]
+        if np.asarray(a).dtype.kind not in "fi" or not np.asarray(a).size:
+            continue
+        which = f"the array number {k + 1}" if len(pairs[0][2]) > 1 else "the array"
+        if np.ndim(a):
+            yield f"the length of {which}", np.array([np.sqrt((b * b).sum()) for b in every], float)
+            yield f"the sum of {which}", np.array([b.sum() for b in every], float)
+            yield f"the number of entries of {which}", np.array([b.size for b in every], float)
+        else:
+            yield f"the number {k + 1} of the scene", np.array(every, float)
+    yield "the number of entries", np.array([want.size for _, want, _ in pairs], float)
+
+
+def _moved(pairs: Sequence[Pair]) -> tuple[str, str] | None:
+    if all(want.ndim and want.shape[0] > 1 and close(got, want[::-1]) for got, want, _ in pairs):
+        return "flipped", "what it should be, in the opposite order"
+    if all(want.ndim == 2 and got.shape == want.T.shape and close(got, want.T) for got, want, _ in pairs):
+        return "transposed", "what it should be, transposed"
+    if all(want.ndim and want.size > 2 and close(np.sort(got, axis=None), np.sort(want, axis=None)) for got, want, _ in pairs):
+        return "permutation", "made of the right numbers in other places"
+    if all(np.iscomplexobj(want) and close(got, np.conj(want)) for got, want, _ in pairs):
+        return "conjugate", "the conjugate of what it should be"
+    return None
+
+
+def _places(pairs: Sequence[Pair]) -> tuple[str, str] | None:
+    """Right at some places, and at which it is not, if they are the same in all draws."""
+    if any(want.ndim != 1 or want.shape != pairs[0][1].shape for _, want, _ in pairs) or len(pairs) < 2:
+        return None
+    wrong = [~np.isclose(got, want, rtol=1e-9, atol=1e-12) for got, want, _ in pairs]
+    if not all(np.array_equal(w, wrong[0]) for w in wrong) or wrong[0].all() or not wrong[0].any():
+        return None
+    at = np.flatnonzero(wrong[0]).tolist()
+    where = f"[{at[0]}]" if len(at) == 1 else f"{at}"
+    return "places", f"wrong at {where} alone, and right at the other {int((~wrong[0]).sum())} places"
+
+
+def said_of(name: str, found: tuple[str, str]) -> str:
+    """The sentence."""
+    return f"{name[:1].upper()}{name[1:]} is {found[1]}"
+
+
+def numbers_of(data: Any) -> np.ndarray | None:
+    """An array of numbers, or None."""
+    a = np.asarray(data)
+    return a.astype(complex if a.dtype.kind == "c" else float) if a.dtype.kind in "fiuc" else None
