@@ -56,8 +56,8 @@ class _Dependent(Constraint):
             raise NotImplementedError(f".{name} cannot be determined statically: ask the `support` of an object, not of its class")
         return found
 
-    is_discrete = property(lambda self: self._known("is_discrete"), doc="Whether values are whole numbers.")  # type: ignore[assignment]
-    event_dim = property(lambda self: self._known("event_dim"), doc="How many dims are judged together.")  # type: ignore[assignment]
+    is_discrete = property(lambda self: self._known("is_discrete"), doc="Whether values are whole numbers.")
+    event_dim = property(lambda self: self._known("event_dim"), doc="How many dims are judged together.")
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> Any:
         return _Dependent(
@@ -289,8 +289,8 @@ class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
 
-    is_discrete = property(lambda self: self.base_constraint.is_discrete, doc="That of the base.")  # type: ignore[assignment]
-    event_dim = property(  # type: ignore[assignment]
+    is_discrete = property(lambda self: self.base_constraint.is_discrete, doc="That of the base.")
+    event_dim = property(
         lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims, doc="That of the base, and the dims taken together."
     )
 
@@ -310,8 +310,8 @@ class _OfParts(Constraint):
     cseq: list[Constraint]
     dim: int
 
-    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq), doc="Whether any part is.")  # type: ignore[assignment]
-    event_dim = property(lambda self: max(c.event_dim for c in self.cseq), doc="The largest of the parts.")  # type: ignore[assignment]
+    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq), doc="Whether any part is.")
+    event_dim = property(lambda self: max(c.event_dim for c in self.cseq), doc="The largest of the parts.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__.lstrip('_')}()"

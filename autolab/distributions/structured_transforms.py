@@ -157,7 +157,7 @@ class _OfParts(Transform):
     transforms: list[Transform]
     dim: int
 
-    bijective = property(lambda self: all(t.bijective for t in self.transforms), doc="Whether all are.")  # type: ignore[assignment]
+    bijective = property(lambda self: all(t.bijective for t in self.transforms), doc="Whether all are.")
 
     def _cut(self, x: Any) -> Any:
         """The parts of a tensor."""
@@ -192,7 +192,7 @@ class CatTransform(_OfParts):
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
-    event_dim = property(lambda self: max(t.event_dim for t in self.transforms), doc="The largest.")  # type: ignore[assignment]
+    event_dim = property(lambda self: max(t.event_dim for t in self.transforms), doc="The largest.")
     length = property(lambda self: sum(self.lengths), doc="That of all pieces.")
 
     @property

@@ -219,7 +219,7 @@ class IndependentTransform(Transform):
         super().__init__(cache_size)
         self.base_transform, self.reinterpreted_batch_ndims = base_transform, reinterpreted_batch_ndims
 
-    bijective = property(lambda self: self.base_transform.bijective, doc="That of the base.")  # type: ignore[assignment]
+    bijective = property(lambda self: self.base_transform.bijective, doc="That of the base.")
     sign = property(lambda self: self.base_transform.sign, doc="That of the base.")
 
     @property
