@@ -69,7 +69,8 @@ def c_name(d: dtype) -> str:
     """
     return {
         "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "uint8": "unsigned char",
-        "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+        "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long",
+        "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
         "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
     }.get(d.name, d.name)  # fmt: skip
 

@@ -18,7 +18,6 @@ _DENSE = "all tensors are dense"
 _GRAPH = "trace.record shows the graph of a run"
 INSTEAD = {
     **dict.fromkeys(("complex32", "chalf"), "complex numbers are complex64 or complex128"),
-    **dict.fromkeys(("uint16", "uint32", "uint64"), "whole numbers are uint8, int8, int16, int32 or int64"),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "to_sparse", "coalesce", "is_coalesced"), _DENSE),
     **dict.fromkeys(("export", "symbolic_trace", "GraphModule"), _GRAPH),
     "DistributedSampler": "one process computes, so every sampler is for the whole data set",
