@@ -18,6 +18,7 @@ COMPUTED = {
     "and": lambda T, x: x & x, "xor": lambda T, x: x ^ x, "equal": lambda T, x: x == x, "equal to": lambda T, x: x == 1,
     "a sum": lambda T, x: x.sum(), "running sums": lambda T, x: x.cumsum(0), "sorted": lambda T, x: x.sort().values,
     "different": lambda T, x: x.unique(), "joined": lambda T, x: T.cat([x, x]), "an entry": lambda T, x: x[1], "a part": lambda T, x: x[1:],
+    "powers": lambda T, x: T.float_power(x, T.tensor([1, 2, 3])),
     "by a mask": lambda T, x: x[x == 1], "chosen": lambda T, x: T.where(x == 1, x, 7), "square root": lambda T, x: x.sqrt(),
     "zeros": lambda T, x: T.zeros(2, dtype=x.dtype), "filled": lambda T, x: T.full((2,), 7, dtype=x.dtype), "copied": lambda T, x: x.clone(),
     "written": lambda T, x: x.clone().fill_(3), "an array's": lambda T, x: T.from_numpy(np.array([1, 2], str(x.dtype).removeprefix("torch."))),
