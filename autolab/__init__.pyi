@@ -109,16 +109,16 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool =
 
     Shapes: (N, C, L) or (C, L). return_indices: also where they stood.
     """
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+def add(input: Any, other: Any, *older: Any, alpha: Any = 1, out: Any = None) -> Tensor:
     """input + alpha * other. Shapes broadcast, dtypes promote."""
 def addbmm(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
     """beta * input + alpha * the sum of all products in two stacks.
 
     Shapes: input broadcasts to (n, m); batch1 (B, n, k); batch2 (B, k, m).
     """
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Any, value: Any = 1, out: Any = None) -> Tensor:
     """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers."""
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Any, value: Any = 1, out: Any = None) -> Tensor:
     """input + value * tensor1 * tensor2. Shapes broadcast."""
 def addmm(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2).
@@ -897,9 +897,9 @@ def std(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: 
 def std_mean(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
     """(std, mean), of all entries or along dim(s); arguments as for `std`."""
 strided: layout
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+def sub(input: Any, other: Any, *older: Any, alpha: Any = 1, out: Any = None) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote."""
-def subtract(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
+def subtract(input: Any, other: Any, *older: Any, alpha: Any = 1, out: Any = None) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
