@@ -11,6 +11,7 @@ distribution has such a form. `kl_divergence(p, q)` knows the usual pairs.
 import sys as _sys
 
 from autolab.distributions import constraint_registry, constraints, transforms, utils
+from autolab.distributions import kl_pairs as _kl_pairs
 from autolab.distributions.constraint_registry import biject_to, transform_to
 from autolab.distributions.continuous import Cauchy, Chi2, Exponential, Gamma, HalfNormal, Laplace, LogNormal, Normal, StudentT, Uniform
 from autolab.distributions.discrete import (
