@@ -158,6 +158,23 @@ def test_the_slope_of_a_gammas_draw_is_pytorchs(torch):
     np.testing.assert_allclose(gamma_slope(a, x), torch._standard_gamma_grad(torch.tensor(a), torch.tensor(x)), rtol=1e-3)
 
 
+def test_draws_of_a_gamma_move_inside_transforms():
+    draw = lambda c: here.Gamma(c, 1.0, validate_args=False).rsample()
+    slopes = autolab.vmap(autolab.func.grad(draw), randomness="different")(autolab.ones(4))
+    assert slopes.shape == (4,) and (slopes > 0).all()
+    c = autolab.ones(4, requires_grad=True)
+    autolab.vmap(draw, randomness="different")(c).sum().backward()
+    assert (c.grad > 0).all()
+
+
+def test_the_slope_of_a_gammas_draw_has_no_derivative(lib):
+    c = lib.ones(2, requires_grad=True)
+    x = importlib.import_module(f"{lib.__name__}.distributions").Gamma(c, 1.0).rsample()
+    (slope,) = lib.autograd.grad(x.sum(), c, create_graph=True)
+    with pytest.raises(RuntimeError, match="the derivative for '_standard_gamma_grad' is not implemented"):
+        slope.sum().backward()
+
+
 @pytest.mark.parametrize("family", [here.Gamma, here.Beta])
 def test_the_mean_of_draws_moves_as_the_mean(family):
     autolab.manual_seed(0)
