@@ -21,7 +21,8 @@ from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enab
 from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from autolab.autograd.grad_mode import is_inference
 from autolab.dtypes import (
-    bfloat16, bool_ as bool, complex64, complex128, dtype, float16, float32, float64, int8, int16, int32, int64, uint8,
+    bfloat16, bool_ as bool, complex64, complex128, dtype, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32,
+    uint64,
 )  # fmt: skip
 from autolab.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from autolab.engine.tensor import Tensor
@@ -153,7 +154,8 @@ __all__ = [
     "subtract", "sum", "svd", "svd_lowrank", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh",
     "tanh_", "tensor", "tensor_split", "tensordot", "testing", "threshold", "threshold_", "tile", "topk", "torch_api", "trace",
     "transforms", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triplet_margin_loss",
-    "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint8", "unbind", "unbind_copy", "unflatten", "unfold_copy",
+    "triu", "triu_indices", "true_divide", "trunc", "trunc_", "typename", "uint16", "uint32", "uint64", "uint8",
+    "unbind", "unbind_copy", "unflatten", "unfold_copy",
     "unique", "unique_consecutive", "unravel_index", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze",
     "unsqueeze_copy", "use_deterministic_algorithms", "utils", "vander", "var", "var_mean", "vdot", "version", "view_as_complex",
     "view_as_real", "view_copy", "vmap", "vsplit", "vstack", "where", "widgets", "xlogy", "xlogy_", "xpu", "zero_", "zeros", "zeros_like",

@@ -69,6 +69,7 @@ def c_name(d: dtype) -> str:
     """
     return {
         "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "uint8": "unsigned char",
+        "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long",
         "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
         "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
     }.get(d.name, d.name)  # fmt: skip
@@ -81,19 +82,23 @@ float64 = dtype("float64", "Double", np.float64, True)
 complex64 = dtype("complex64", "ComplexFloat", np.complex64, False)
 complex128 = dtype("complex128", "ComplexDouble", np.complex128, False)
 uint8 = dtype("uint8", "Byte", np.uint8, False)
+uint16 = dtype("uint16", "UInt16", np.uint16, False)
+uint32 = dtype("uint32", "UInt32", np.uint32, False)
+uint64 = dtype("uint64", "UInt64", np.uint64, False)
 int8 = dtype("int8", "Char", np.int8, False)
 int16 = dtype("int16", "Short", np.int16, False)
 int32 = dtype("int32", "Int", np.int32, False)
 int64 = dtype("int64", "Long", np.int64, False)
 bool_ = dtype("bool", "Bool", np.bool_, False)
 
-ALL = (float16, bfloat16, float32, float64, complex64, complex128, uint8, int8, int16, int32, int64, bool_)
+ALL = (float16, bfloat16, float32, float64, complex64, complex128, uint8, uint16, uint32, uint64, int8, int16, int32, int64, bool_)
 OF_NUMPY = tuple(d for d in ALL if d is not bfloat16)
 FLOATING = {d.numpy for d in OF_NUMPY if d.is_floating_point}
 COMPLEX = {complex64.numpy, complex128.numpy}
 INEXACT = FLOATING | COMPLEX  # what can have a gradient
 NARROW = {float16.numpy}
-UNUSUAL = NARROW | COMPLEX  # what NumPy alone does not compute with as PyTorch does
+UNSIGNED = {uint16.numpy, uint32.numpy, uint64.numpy}  # stored and cast; arithmetic is for those with a sign, and uint8
+UNUSUAL = NARROW | COMPLEX | UNSIGNED  # what NumPy alone does not compute with as PyTorch does
 _BY_NUMPY = {d.numpy: d for d in OF_NUMPY}
 _BY_NAME = {d.name: d for d in ALL}
 
@@ -213,6 +218,11 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """
     if a == b:
         return a
+    if (a in UNSIGNED and b not in FLOATING) or (b in UNSIGNED and a not in FLOATING):
+        raise RuntimeError(
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {of(a).title} and {of(b).title}. "
+            f"Convert one of them first: t.to(torch.{of(b if a in UNSIGNED else a).name})."
+        )
     if a in COMPLEX or b in COMPLEX:
         return complex128.numpy if complex128.numpy in (complex_of(a), complex_of(b)) else complex64.numpy
     a_floats, b_floats = a in FLOATING, b in FLOATING

@@ -37,7 +37,7 @@ def _filled(input: Tensor, mask: Tensor | None, number: float) -> Tensor:
     """The input with a number in the place of what is masked out. Of an integer type, infinity is its largest number."""
     if mask is None:
         return input
-    if math.isinf(number) and not input.is_floating_point():
+    if math.isinf(number) and not (input.is_floating_point() or input.is_complex()):
         limits = torch.iinfo(input.dtype)
         number = limits.max if number > 0 else limits.min
     return torch.where(_mask_of(input, mask), input, torch.tensor(number, dtype=input.dtype))
@@ -218,15 +218,12 @@ def var(
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
-    if input.is_complex():
-        raise NotImplementedError(
-            "masked.var and masked.std are not implemented for complex numbers: take the real and the imaginary part."
-        )
-    wanted = dtype or (input.dtype if input.is_floating_point() else torch.float32)
-    computed = wanted if wanted.is_floating_point else torch.float32
+    inexact = input.is_floating_point() or input.is_complex()
+    wanted = dtype or (input.dtype if inexact else torch.float32)
+    computed = wanted if wanted.is_floating_point or wanted.is_complex else torch.float32
     away = input - sum(input, dim, keepdim=True, dtype=wanted, mask=mask) / _count(input, dim, True, mask)
-    total = sum(away * away, dim, keepdim=keepdim, dtype=computed, mask=mask)
-    count = _count(input, dim, keepdim, mask).to(computed)
+    total = sum(away * away.conj(), dim, keepdim=keepdim, dtype=computed, mask=mask)
+    count = _count(input, dim, keepdim, mask).to(computed.to_real())
     return (total / torch.clamp(count - correction, min=0)).to(wanted)
 
 

@@ -10,7 +10,9 @@ distribution has such a form. `kl_divergence(p, q)` knows the usual pairs.
 
 import sys as _sys
 
-from autolab.distributions import constraints, transforms
+from autolab.distributions import constraint_registry, constraints, transforms, utils
+from autolab.distributions import kl_pairs as _kl_pairs
+from autolab.distributions.constraint_registry import biject_to, transform_to
 from autolab.distributions.continuous import Cauchy, Chi2, Exponential, Gamma, HalfNormal, Laplace, LogNormal, Normal, StudentT, Uniform
 from autolab.distributions.discrete import (
     Bernoulli,
@@ -23,7 +25,10 @@ from autolab.distributions.discrete import (
     Poisson,
 )
 from autolab.distributions.distribution import Distribution, Independent
+from autolab.distributions.exp_family import ExponentialFamily
 from autolab.distributions.kl import kl_divergence, register_kl
+from autolab.distributions.matrices import LKJCholesky, LowRankMultivariateNormal, Wishart
+from autolab.distributions.more_continuous import ContinuousBernoulli, GeneralizedPareto, VonMises
 from autolab.distributions.multivariate import Beta, Dirichlet, MultivariateNormal
 from autolab.distributions.relaxed import (
     FisherSnedecor,
@@ -38,12 +43,20 @@ from autolab.distributions.transformed import Gumbel, HalfCauchy, MixtureSameFam
 from autolab.distributions.transforms import (
     AbsTransform,
     AffineTransform,
+    CatTransform,
     ComposeTransform,
+    CorrCholeskyTransform,
+    CumulativeDistributionTransform,
     ExpTransform,
+    IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
     PowerTransform,
+    ReshapeTransform,
     SigmoidTransform,
     SoftmaxTransform,
     SoftplusTransform,
+    StackTransform,
     StickBreakingTransform,
     TanhTransform,
     Transform,
@@ -52,13 +65,16 @@ from autolab.distributions.transforms import (
 from autolab.torch_api.missing import explain_missing as _explain_missing
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ComposeTransform",
-    "Dirichlet", "Distribution", "ExpTransform", "Exponential", "FisherSnedecor", "Gamma", "Geometric", "Gumbel", "HalfCauchy",
-    "HalfNormal", "Independent", "InverseGamma", "Kumaraswamy", "Laplace", "LogNormal", "LogisticNormal", "MixtureSameFamily",
+    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy", "Chi2",
+    "ComposeTransform", "ContinuousBernoulli", "CorrCholeskyTransform", "CumulativeDistributionTransform", "Dirichlet",
+    "Distribution", "ExpTransform", "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma", "GeneralizedPareto", "Geometric",
+    "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "IndependentTransform", "InverseGamma", "Kumaraswamy", "LKJCholesky",
+    "Laplace", "LogNormal", "LogisticNormal", "LowRankMultivariateNormal", "LowerCholeskyTransform", "MixtureSameFamily",
     "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough",
-    "Pareto", "Poisson", "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "SigmoidTransform", "SoftmaxTransform",
-    "SoftplusTransform", "StickBreakingTransform", "StudentT", "TanhTransform", "Transform", "TransformedDistribution", "Uniform",
-    "Weibull", "constraints", "identity_transform", "kl_divergence", "register_kl", "transforms",
+    "Pareto", "Poisson", "PositiveDefiniteTransform", "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical",
+    "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform", "StickBreakingTransform",
+    "StudentT", "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to",
+    "constraints", "identity_transform", "kl_divergence", "register_kl", "transform_to", "transforms",
 ]  # fmt: skip
 
 # Where PyTorch has a family in a module of its own: `torch.distributions.normal.Normal`.
@@ -66,6 +82,8 @@ _FILES = {
     "continuous": "cauchy chi2 exponential gamma half_normal laplace log_normal normal studentT uniform",
     "discrete": "bernoulli binomial categorical geometric multinomial negative_binomial one_hot_categorical poisson",
     "distribution": "independent",
+    "matrices": "lkj_cholesky lowrank_multivariate_normal wishart",
+    "more_continuous": "continuous_bernoulli generalized_pareto von_mises",
     "multivariate": "beta dirichlet multivariate_normal",
     "relaxed": "fishersnedecor inverse_gamma kumaraswamy logistic_normal relaxed_bernoulli relaxed_categorical",
     "transformed": "gumbel half_cauchy mixture_same_family pareto transformed_distribution weibull",
@@ -80,7 +98,16 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *HOMES, "distribution", "kl", *(name for name in globals() if name.startswith("__"))]
+    return [
+        *__all__,
+        *HOMES,
+        "constraint_registry",
+        "distribution",
+        "exp_family",
+        "kl",
+        "utils",
+        *(name for name in globals() if name.startswith("__")),
+    ]
 
 
 _explain_missing(_sys.modules[__name__])

@@ -9,8 +9,10 @@ import numpy as np
 
 from autolab.distributions import constraints
 from autolab.distributions.distribution import Distribution, epsilon, together
-from autolab.torch_api.creation import empty, finish
-from autolab.torch_api.generator import source
+from autolab.distributions.exp_family import ExponentialFamily
+from autolab.distributions.standard_gamma import gamma_draws
+from autolab.special import gammainc
+from autolab.torch_api.creation import empty
 from autolab.torch_api.pointwise import where
 from autolab.torch_api.random import rand, randn
 from autolab.torch_api.shape import broadcast_tensors
@@ -48,7 +50,7 @@ class _LocScale(Distribution):
         return self.loc
 
 
-class Normal(_LocScale):
+class Normal(_LocScale, ExponentialFamily):
     """The bell curve with mean loc and standard deviation scale: density exp(-((x - loc) / scale)**2 / 2) / (scale sqrt(2 pi)).
 
     Shapes: loc and scale broadcast to batch_shape.
@@ -56,6 +58,8 @@ class Normal(_LocScale):
     >>> torch.distributions.Normal(0.0, 1.0).log_prob(tensor(0.0))
     tensor(-0.9189)
     """
+
+    _mean_carrier_measure = 0
 
     def noise(self, shape: Any) -> Any:
         return randn(shape, dtype=self.loc.dtype)
@@ -80,6 +84,11 @@ class Normal(_LocScale):
 
     def entropy(self) -> Any:
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    _natural_params = property(lambda self: (self.loc / self.scale**2, -0.5 / self.scale**2))
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
+        return -0.25 * x**2 / y + 0.5 * (-math.pi / y).log()
 
 
 class LogNormal(Distribution):
@@ -299,7 +308,7 @@ class Uniform(Distribution):
         return (self.high - self.low).log()
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The time to the next event, of which `rate` are expected in a unit of time: density rate exp(-rate x). rate has batch_shape.
 
     >>> torch.distributions.Exponential(2.0).mean
@@ -309,6 +318,7 @@ class Exponential(Distribution):
     arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    _mean_carrier_measure = 0
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = together(rate)
@@ -347,15 +357,14 @@ class Exponential(Distribution):
     def entropy(self) -> Any:
         return 1.0 - self.rate.log()
 
+    _natural_params = property(lambda self: (-self.rate,))
 
-def gamma_draws(concentration: Any, shape: Any) -> Any:
-    """Draws with rate 1, without a gradient."""
-    drawn = source(None).standard_gamma(concentration.expand(shape).numbers().astype(np.float64))
-    return finish(np.maximum(drawn, np.finfo(concentration.payload.dtype).tiny).astype(concentration.payload.dtype))
+    def _log_normalizer(self, x: Any) -> Any:
+        return -(-x).log()
 
 
-class Gamma(Distribution):
-    """The time to the concentration-th event, if `rate` are expected in a unit of time. Its draws have no gradient here.
+class Gamma(ExponentialFamily):
+    """The time to the concentration-th event, if `rate` are expected in a unit of time.
 
     Shapes: concentration and rate broadcast to batch_shape. Density rate**a x**(a - 1) exp(-rate x) / gamma(a), a the concentration.
 
@@ -365,6 +374,8 @@ class Gamma(Distribution):
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = together(concentration, rate)
@@ -382,8 +393,8 @@ class Gamma(Distribution):
     def variance(self) -> Any:
         return self.concentration / self.rate.pow(2)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        return gamma_draws(self.concentration, self._extended_shape(sample_shape)) / self.rate.detach()
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return gamma_draws(self.concentration, self._extended_shape(sample_shape)) / self.rate
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -391,9 +402,18 @@ class Gamma(Distribution):
         powers = where(a == 1, value * 0, (a - 1) * value.log()) if (value == 0).any() else (a - 1) * value.log()
         return a * self.rate.log() + powers - self.rate * value - a.lgamma()
 
+    def cdf(self, value: Any) -> Any:
+        self._validate_sample(value)
+        return gammainc(self.concentration, self.rate * value)
+
     def entropy(self) -> Any:
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
+
+    _natural_params = property(lambda self: (self.concentration - 1, -self.rate))
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
+        return (x + 1).lgamma() - (x + 1) * (-y).log()
 
 
 class Chi2(Gamma):
@@ -414,7 +434,7 @@ class Chi2(Gamma):
 
 
 class StudentT(Distribution):
-    """A normal number divided by an estimate of its scale from df others: the fewer, the wider its tails. Its draws have no gradient here.
+    """A normal number divided by an estimate of its scale from df others: the fewer, the wider its tails.
 
     Shapes: df, loc and scale broadcast to batch_shape. The mean is known for df above 1, the variance above 2.
 
@@ -424,6 +444,7 @@ class StudentT(Distribution):
 
     arg_constraints: ClassVar[Any] = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
+    has_rsample = True
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = together(df, loc, scale)
@@ -442,10 +463,10 @@ class StudentT(Distribution):
         found = self.scale.pow(2) * self.df / (self.df - 2)
         return found.masked_fill(self.df <= 2, math.inf).masked_fill(self.df <= 1, math.nan)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         spread = gamma_draws(0.5 * self.df, shape) * 2 / self.df
-        return (self.loc + self.scale * randn(shape, dtype=self.df.dtype) * spread.rsqrt()).detach()
+        return self.loc + self.scale * randn(shape, dtype=self.df.dtype) * spread.rsqrt()
 
     def _log_normalizer(self) -> Any:
         """log of the density's constant, but the scale."""

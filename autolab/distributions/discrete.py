@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from autolab.autograd import enable_grad, no_grad
 from autolab.distributions import constraints
 from autolab.distributions.distribution import Distribution, epsilon, together
+from autolab.distributions.exp_family import ExponentialFamily
 from autolab.nn import functional as F
 from autolab.torch_api import random
 from autolab.torch_api.creation import arange, eye
@@ -57,7 +58,7 @@ class _Odds(Distribution):
         return self._param.size()
 
 
-class Bernoulli(_Odds):
+class Bernoulli(_Odds, ExponentialFamily):
     """1 with probability probs = sigmoid(logits), else 0.
 
     >>> Bernoulli(probs=tensor(0.25)).log_prob(tensor(1.0)).exp()
@@ -67,6 +68,7 @@ class Bernoulli(_Odds):
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
+    _mean_carrier_measure = 0
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(self.given(probs, logits).shape, validate_args=validate_args)
@@ -99,6 +101,11 @@ class Bernoulli(_Odds):
     def enumerate_support(self, expand: bool = True) -> Any:
         values = arange(2, dtype=self._param.dtype).view(-1, *(1,) * len(self._batch_shape))
         return values.expand(-1, *self._batch_shape) if expand else values
+
+    _natural_params = property(lambda self: (self.probs.logit(),))
+
+    def _log_normalizer(self, x: Any) -> Any:
+        return F.softplus(x)
 
 
 class Geometric(_Odds):
@@ -151,6 +158,7 @@ class Binomial(_Odds):
     arg_constraints: ClassVar[Any] = {
         "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real,
     }  # fmt: skip
+    has_enumerate_support = True
 
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         name = "probs" if logits is None else "logits"
@@ -185,6 +193,17 @@ class Binomial(_Odds):
         n, logits = self.total_count, self.logits
         ways = (n + 1).lgamma() - (value + 1).lgamma() - (n - value + 1).lgamma()
         return value * logits - n * F.softplus(logits) + ways
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        n = int(self.total_count.max())
+        if self.total_count.min() != n:
+            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`: ask one distribution at a time.")
+        values = arange(1 + n, dtype=self._param.dtype).view(-1, *(1,) * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values
+
+    def entropy(self) -> Any:
+        logs = self.log_prob(self.enumerate_support(False))
+        return -(logs.exp() * logs).sum(0)
 
 
 class Categorical(_Odds):
@@ -261,6 +280,11 @@ class _OfClasses(Distribution):
         return new
 
     @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    @property
     def probs(self) -> Any:
         """The probabilities of the classes."""
         return self._categorical.probs
@@ -317,7 +341,7 @@ class OneHotCategorical(_OfClasses):
         return values.expand(n, *self.batch_shape, n) if expand else values
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """How many events come where `rate` are expected: k with probability rate**k exp(-rate) / k!. rate has batch_shape.
 
     >>> torch.distributions.Poisson(tensor(2.0)).log_prob(tensor(0.0))
@@ -351,6 +375,11 @@ class Poisson(Distribution):
         self._validate_sample(value)
         rate, value = together(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    _natural_params = property(lambda self: (self.rate.log(),))
+
+    def _log_normalizer(self, x: Any) -> Any:
+        return x.exp()
 
 
 class Multinomial(_OfClasses):

@@ -225,6 +225,15 @@ class Independent(Distribution):
     def entropy(self) -> Any:
         return self.summed(self.base_dist.entropy())
 
+    @property
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+        return self.base_dist.has_enumerate_support and not self.reinterpreted_batch_ndims
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        if self.reinterpreted_batch_ndims:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented: enumerate the base distribution.")
+        return self.base_dist.enumerate_support(expand)
+
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         own = self.event_shape[: self.reinterpreted_batch_ndims]
         return Independent(self.base_dist.expand(Size(batch_shape) + own), self.reinterpreted_batch_ndims)

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from autolab import linalg
 from autolab.distributions import constraints
-from autolab.distributions.continuous import gamma_draws
 from autolab.distributions.distribution import Distribution, together
+from autolab.distributions.exp_family import ExponentialFamily
+from autolab.distributions.standard_gamma import gamma_draws
 from autolab.torch_api.creation import eye
 from autolab.torch_api.joining import broadcast_shapes
 from autolab.torch_api.random import randn
@@ -48,14 +49,7 @@ class MultivariateNormal(Distribution):
         vars(self)[name] = matrix.expand(*batch, -1, -1)
         self.loc = loc.expand(*batch, -1)
         super().__init__(batch, loc.shape[-1:], validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = linalg.cholesky(matrix)
-        else:  # the factor of the inverse, from that of the matrix with both axes turned round
-            turned = linalg.cholesky(matrix.flip((-2, -1))).flip((-2, -1)).mT
-            one = eye(matrix.shape[-1], dtype=matrix.dtype)
-            self._unbroadcasted_scale_tril = linalg.solve_triangular(turned, one, upper=False)
+        self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("scale_tril", "covariance_matrix", "precision_matrix") or "_unbroadcasted_scale_tril" not in vars(self):
@@ -95,13 +89,23 @@ class MultivariateNormal(Distribution):
         return found.expand(self._batch_shape)
 
 
+def factor_of(name: str, matrix: Any) -> Any:
+    """The Cholesky factor of a covariance, of which a matrix is given under this name."""
+    if name == "scale_tril":
+        return matrix
+    if name == "covariance_matrix":
+        return linalg.cholesky(matrix)
+    turned = linalg.cholesky(matrix.flip((-2, -1))).flip((-2, -1)).mT  # of the inverse, from that with both axes turned round
+    return linalg.solve_triangular(turned, eye(matrix.shape[-1], dtype=matrix.dtype), upper=False)
+
+
 def half_log_det(tril: Any) -> Any:
     """Half the logarithm of the determinant of tril @ tril.mT."""
     return tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-class Dirichlet(Distribution):
-    """Probabilities of K classes; the larger a concentration, the larger its share. Its draws have no gradient here.
+class Dirichlet(ExponentialFamily):
+    """Probabilities of K classes; the larger a concentration, the larger its share.
 
     Shapes: concentration (..., K); batch_shape (...); draws (..., K), which add up to 1.
 
@@ -111,6 +115,7 @@ class Dirichlet(Distribution):
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
+    has_rsample = True
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -127,7 +132,7 @@ class Dirichlet(Distribution):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape: Any = ()) -> Any:
         drawn = gamma_draws(self.concentration, self._extended_shape(sample_shape))
         return drawn / drawn.sum(-1, True)
 
@@ -142,8 +147,13 @@ class Dirichlet(Distribution):
         spread = ((a - 1.0) * a.digamma()).sum(-1)
         return a.lgamma().sum(-1) - total.lgamma() - (k - total) * total.digamma() - spread
 
+    _natural_params = property(lambda self: (self.concentration,))
 
-class Beta(Distribution):
+    def _log_normalizer(self, x: Any) -> Any:
+        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
+
+
+class Beta(ExponentialFamily):
     """A number in [0, 1]: what concentration1 successes and concentration0 failures say of a probability. Both broadcast to batch_shape.
 
     >>> torch.distributions.Beta(3.0, 1.0).mean
@@ -152,6 +162,7 @@ class Beta(Distribution):
 
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
+    has_rsample = True
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = together(concentration1, concentration0)
@@ -176,8 +187,8 @@ class Beta(Distribution):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        return self._dirichlet.sample(sample_shape).select(-1, 0)
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -185,3 +196,8 @@ class Beta(Distribution):
 
     def entropy(self) -> Any:
         return self._dirichlet.entropy()
+
+    _natural_params = property(lambda self: (self.concentration1, self.concentration0))
+
+    def _log_normalizer(self, x: Any, y: Any) -> Any:
+        return x.lgamma() + y.lgamma() - (x + y).lgamma()

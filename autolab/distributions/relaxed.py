@@ -6,9 +6,10 @@ import math
 from typing import Any, ClassVar
 
 from autolab.distributions import constraints
-from autolab.distributions.continuous import Gamma, Normal, Uniform, gamma_draws
+from autolab.distributions.continuous import Gamma, Normal, Uniform
 from autolab.distributions.discrete import Categorical, OneHotCategorical, _Odds, _OfClasses, inside
 from autolab.distributions.distribution import Distribution, together
+from autolab.distributions.standard_gamma import gamma_draws
 from autolab.distributions.transformed import EULER, TransformedDistribution
 from autolab.distributions.transforms import AffineTransform, ExpTransform, PowerTransform, SigmoidTransform, StickBreakingTransform
 from autolab.torch_api.creation import ones_like, zeros_like
@@ -177,7 +178,7 @@ class Kumaraswamy(TransformedDistribution):
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / x for x of a Gamma. Its draws have no gradient here, as those of a Gamma.
+    """1 / x for x of a Gamma.
 
     Shapes: concentration and rate broadcast to batch_shape.
 
@@ -214,7 +215,7 @@ class InverseGamma(TransformedDistribution):
 
 
 class FisherSnedecor(Distribution):
-    """The quotient of two Chi2, each divided by its degrees of freedom. Its draws have no gradient here.
+    """The quotient of two Chi2, each divided by its degrees of freedom.
 
     Shapes: df1 and df2 broadcast to batch_shape.
 
@@ -224,6 +225,7 @@ class FisherSnedecor(Distribution):
 
     arg_constraints: ClassVar[Any] = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
+    has_rsample = True
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = together(df1, df2)
@@ -242,8 +244,8 @@ class FisherSnedecor(Distribution):
         a, b = self.df1, self.df2
         return where(b > 4, 2 * b.pow(2) * (a + b - 2) / (a * (b - 2).pow(2) * (b - 4)), math.nan)
 
-    def sample(self, sample_shape: Any = ()) -> Any:
-        above, below = (gamma_draws(df / 2, self._extended_shape(sample_shape)) / df.detach() for df in (self.df1, self.df2))
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        above, below = (gamma_draws(df / 2, self._extended_shape(sample_shape)) / df for df in (self.df1, self.df2))
         return above / below
 
     def log_prob(self, value: Any) -> Any:

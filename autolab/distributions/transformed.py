@@ -9,7 +9,8 @@ from autolab.distributions import constraints
 from autolab.distributions.continuous import Cauchy, Exponential
 from autolab.distributions.discrete import Categorical
 from autolab.distributions.distribution import Distribution, Independent, together
-from autolab.distributions.transforms import ComposeTransform, Transform, summed
+from autolab.distributions.transform import ComposeTransform, Transform, summed
+from autolab.size import Size
 from autolab.torch_api.creation import empty, full_like, zeros_like
 from autolab.torch_api.pointwise import where
 
@@ -34,18 +35,23 @@ class TransformedDistribution(Distribution):
                 raise ValueError(f"transforms must be a Transform or a list of Transforms, and {t!r} is none")
         self.whole = ComposeTransform(self.transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape
-        together_here = self.whole.domain.event_dim
+        together_here, together_there = self.whole.domain.event_dim, self.whole.codomain.event_dim
         if len(shape) < together_here:
             raise ValueError(f"base_distribution needs to have shape with size at least {together_here}, but got {shape}.")
-        missing = together_here - len(base_distribution.event_shape)
+        of_result = Size(self.whole.forward_shape(shape))
+        of_base = Size(self.whole.inverse_shape(of_result))  # larger than the shape, if the transform has parameters for each of several
+        events = len(base_distribution.event_shape)
+        if of_base != shape:
+            base_distribution = base_distribution.expand(of_base[: len(of_base) - events])
+        missing = together_here - events
         self.base_dist = Independent(base_distribution, missing) if missing > 0 else base_distribution
-        shape = self.whole.forward_shape(shape)
-        split = len(shape) - max(len(base_distribution.event_shape), self.whole.codomain.event_dim)
-        super().__init__(shape[:split], shape[split:], validate_args)
+        split = len(of_result) - max(together_there, len(self.base_dist.event_shape) + together_there - together_here)
+        super().__init__(of_result[:split], of_result[split:], validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = super().expand(batch_shape)
-        new.base_dist = self.base_dist.expand(batch_shape)
+        shape = self.whole.inverse_shape(Size(batch_shape) + self._event_shape)
+        new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
         return new
 
     @property
@@ -69,9 +75,10 @@ class TransformedDistribution(Distribution):
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
         x = self.whole._inverse(value)
-        n = len(self._event_shape)
-        stretched = summed(self.whole.log_abs_det_jacobian(x, value), n - self.whole.domain.event_dim)
-        return summed(self.base_dist.log_prob(x), n - len(self.base_dist.event_shape)) - stretched
+        more = len(self._event_shape) - self.whole.codomain.event_dim
+        stretched = summed(self.whole.log_abs_det_jacobian(x, value), more)
+        events = self.whole.domain.event_dim + more
+        return summed(self.base_dist.log_prob(x), events - len(self.base_dist.event_shape)) - stretched
 
     def _turned(self, probability: Any) -> Any:
         """Counted from the other end, where the transform decreases."""

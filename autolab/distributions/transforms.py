@@ -6,205 +6,31 @@ x = transform(z); z = transform.inv(x); transform.log_abs_det_jacobian(z, x)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from autolab.distributions import constraints
 from autolab.distributions.distribution import together
-from autolab.engine.tensor import Tensor
+from autolab.distributions.structured_transforms import (
+    CatTransform,
+    CorrCholeskyTransform,
+    CumulativeDistributionTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    ReshapeTransform,
+    StackTransform,
+)
+from autolab.distributions.transform import ComposeTransform, IndependentTransform, Transform, identity_transform, summed
 from autolab.nn import functional as F
 from autolab.torch_api.creation import arange, zeros_like
 from autolab.torch_api.dtype_info import finfo
+from autolab.torch_api.joining import broadcast_shapes
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "PowerTransform", "SigmoidTransform", "SoftmaxTransform",
-    "SoftplusTransform", "StickBreakingTransform", "TanhTransform", "Transform", "identity_transform",
+    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform", "CumulativeDistributionTransform",
+    "ExpTransform", "IndependentTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform",
+    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform",
+    "Transform", "identity_transform",
 ]  # fmt: skip
-
-
-class Transform:
-    """A function from one set of values (`domain`) to another (`codomain`), with its inverse and the log of how it stretches.
-
-    bijective: whether there is an inverse; sign: 1 for an increasing function, -1 for a decreasing one.
-    cache_size is taken for PyTorch's programs: values are computed anew.
-
-    >>> t = torch.distributions.transforms.ExpTransform()
-    >>> t(tensor(0.0)), t.inv(tensor(1.0))
-    (tensor(1.), tensor(0.))
-    """
-
-    bijective = False
-    domain: Any = constraints.real
-    codomain: Any = constraints.real
-
-    def __init__(self, cache_size: int = 0) -> None:
-        if cache_size not in (0, 1):
-            raise ValueError("cache_size must be 0 or 1")
-        self._cache_size = cache_size
-
-    @property
-    def event_dim(self) -> int:
-        """How many of the last dims are transformed together."""
-        if self.domain.event_dim == self.codomain.event_dim:
-            return int(self.domain.event_dim)
-        raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
-
-    @property
-    def inv(self) -> Transform:
-        """The transform that leads back from a result to its argument."""
-        return _Inverse(self)
-
-    @property
-    def sign(self) -> Any:
-        """The sign of the derivative."""
-        raise NotImplementedError
-
-    def with_cache(self, cache_size: int = 1) -> Transform:
-        """This transform, for it computes anew whatever cache_size is."""
-        return self
-
-    def __call__(self, x: Any) -> Any:
-        return self._call(x)
-
-    def _call(self, x: Any) -> Any:
-        raise NotImplementedError
-
-    def _inverse(self, y: Any) -> Any:
-        raise NotImplementedError
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """log |dy / dx|, given both. Raises NotImplementedError where there is none."""
-        raise NotImplementedError
-
-    def forward_shape(self, shape: Any) -> Any:
-        """The shape of a result, given that of an argument: the same."""
-        return shape
-
-    def inverse_shape(self, shape: Any) -> Any:
-        """The shape of an argument, given that of a result: the same."""
-        return shape
-
-    def __eq__(self, other: object) -> bool:
-        settings = vars(self).keys() - {"_cache_size", "domain", "codomain", "bijective"}
-        return type(self) is type(other) and all(_alike(getattr(self, name), getattr(other, name)) for name in settings)
-
-    __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-
-def _alike(a: Any, b: Any) -> bool:
-    same = a == b
-    return bool(same.all()) if isinstance(same, Tensor) else bool(same)
-
-
-class _Inverse(Transform):
-    """A transform the other way round."""
-
-    def __init__(self, transform: Transform) -> None:
-        super().__init__()
-        self.transform = transform
-        self.bijective, self.domain, self.codomain = transform.bijective, transform.codomain, transform.domain
-
-    @property
-    def inv(self) -> Transform:
-        return self.transform
-
-    @property
-    def sign(self) -> Any:
-        return self.transform.sign
-
-    def _call(self, x: Any) -> Any:
-        return self.transform._inverse(x)
-
-    def _inverse(self, y: Any) -> Any:
-        return self.transform(y)
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return -self.transform.log_abs_det_jacobian(y, x)
-
-    def forward_shape(self, shape: Any) -> Any:
-        return self.transform.inverse_shape(shape)
-
-    def inverse_shape(self, shape: Any) -> Any:
-        return self.transform.forward_shape(shape)
-
-    def __repr__(self) -> str:
-        return f"_InverseTransform({self.transform!r})"
-
-
-class ComposeTransform(Transform):
-    """One transform after the other; an empty list is the identity.
-
-    >>> t = torch.distributions.transforms
-    >>> t.ComposeTransform([t.AffineTransform(1.0, 2.0), t.ExpTransform()])(tensor(0.0))  # exp(1 + 2 * 0)
-    tensor(2.7183)
-    """
-
-    def __init__(self, parts: Iterable[Transform], cache_size: int = 0) -> None:
-        super().__init__(cache_size)
-        self.parts = list(parts)
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(p.bijective for p in self.parts)
-
-    @property
-    def domain(self) -> Any:
-        return self._reaching(self.parts[0].domain if self.parts else constraints.real)
-
-    @property
-    def codomain(self) -> Any:
-        return self._reaching(self.parts[-1].codomain if self.parts else constraints.real)
-
-    def _reaching(self, constraint: Any) -> Any:
-        """The constraint, over as many dims as any part takes together."""
-        more = max([p.domain.event_dim for p in self.parts] or [0]) - constraint.event_dim
-        return constraints.independent(constraint, more) if more > 0 else constraint
-
-    @property
-    def sign(self) -> Any:
-        return math.prod(p.sign for p in self.parts)
-
-    def _call(self, x: Any) -> Any:
-        for part in self.parts:
-            x = part(x)
-        return x
-
-    def _inverse(self, y: Any) -> Any:
-        for part in reversed(self.parts):
-            y = part._inverse(y)
-        return y
-
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        if not self.parts:
-            return zeros_like(x)
-        event_dim, total = self.domain.event_dim, 0
-        for part in self.parts:
-            y = part(x)
-            total = total + summed(part.log_abs_det_jacobian(x, y), event_dim - part.domain.event_dim)
-            x = y
-        return total
-
-    def forward_shape(self, shape: Any) -> Any:
-        for part in self.parts:
-            shape = part.forward_shape(shape)
-        return shape
-
-    def inverse_shape(self, shape: Any) -> Any:
-        for part in reversed(self.parts):
-            shape = part.inverse_shape(shape)
-        return shape
-
-    def __repr__(self) -> str:
-        inner = ",\n    ".join(repr(p) for p in self.parts)
-        return f"ComposeTransform(\n    {inner}\n)"
-
-
-def summed(value: Any, dims: int) -> Any:
-    """The sum over so many of the last dims."""
-    return value.sum(tuple(range(-dims, 0))) if dims > 0 else value
 
 
 class ExpTransform(Transform):
@@ -252,6 +78,12 @@ class PowerTransform(Transform):
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return (self.exponent * y / x).abs().log()
 
+    def forward_shape(self, shape: Any) -> Any:
+        """That of an argument beside the exponent."""
+        return broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
+
+    inverse_shape = forward_shape
+
 
 class AffineTransform(Transform):
     """loc + scale * x. With event_dim, so many of the last dims count as one value.
@@ -280,6 +112,12 @@ class AffineTransform(Transform):
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         stretch = self.scale.abs().log() if hasattr(self.scale, "abs") else math.log(abs(self.scale))
         return summed(zeros_like(x) + stretch, self.event_dim)
+
+    def forward_shape(self, shape: Any) -> Any:
+        """That of an argument beside loc and scale."""
+        return broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+
+    inverse_shape = forward_shape
 
 
 class SigmoidTransform(Transform):
@@ -413,6 +251,3 @@ class StickBreakingTransform(Transform):
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return shape[:-1] + (shape[-1] - 1,)
-
-
-identity_transform = ComposeTransform([])

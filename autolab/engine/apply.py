@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.dtypes import COMPLEX, NUMBERS, UNUSUAL, downcast, promote, upcast
+from autolab.dtypes import COMPLEX, NUMBERS, UNSIGNED, UNUSUAL, downcast, promote, upcast
 from autolab.dtypes import of as dtype_of
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
@@ -56,7 +56,9 @@ def dispatch(op: Op, args: Any, settings: dict[str, Any]) -> Any:
         raw[0] = args[0].writable_array()
     several, unusual, narrow, numbers, compute = op.outputs != 1, unusual_dtype(op, raw), None, "", op.compute
     if unusual is not None:
-        if unusual not in COMPLEX:
+        if unusual in UNSIGNED:
+            refuse_unsigned(op, unusual)
+        elif unusual not in COMPLEX:
             narrow, numbers = unusual, "narrow"
         elif op.complex_row is not None:
             return dispatch(op.complex_row, args, settings)
@@ -105,6 +107,14 @@ def complex_rules(op: Op, dtype: Any) -> str:
     return "complex" if op.complex == "holomorphic" else ""
 
 
+def refuse_unsigned(op: Op, dtype: Any) -> None:
+    """Raise NotImplementedError for a row that PyTorch does not compute in uint16, uint32 and uint64."""
+    if op.unsigned_refusal is not None:
+        raise NotImplementedError(
+            f"{op.unsigned_refusal} '{dtype_of(dtype).title}'. Such numbers are stored, moved and converted: compute with t.long()."
+        )
+
+
 def row_for(op: Op, args: Any) -> Op:
     """The row that runs in the place of one that has another for complex numbers."""
     for a in args:
@@ -114,9 +124,9 @@ def row_for(op: Op, args: Any) -> Op:
 
 
 def unusual_dtype(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
-    """The dtype of 16-bit floats or complex numbers if that is what the row computes in.
+    """The dtype of 16-bit floats, complex numbers or wide unsigned integers if that is what the row computes in.
 
-    None for wider floats, for integers, and for rows that only move entries.
+    None for wider floats, for other integers, and for rows that only move entries.
     """
     if op.moves_entries:
         return None

@@ -104,6 +104,7 @@ class Op:
         self.complex: Any = complex
         self.complex_row: Op | None = None
         self.refusal = f'"{name}_cpu" not implemented for'  # how it refuses complex numbers
+        self.unsigned_refusal: str | None = None  # and uint16, uint32, uint64
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
         self.parts: Callable[[OpNode], None] | None = None  # makes a node several, where PyTorch has several (autolab.autograd.fused)

@@ -191,9 +191,9 @@ class TensorMethods:
         """Inverse of cosh; nan below 1. Entry by entry; result of the same shape."""
     def acosh_(self) -> Tensor:
         """`acosh`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
-    def add(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def add(self, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
         """input + alpha * other. Shapes broadcast, dtypes promote."""
-    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def add_(self, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
         """`add`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addbmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """beta * input + alpha * the sum of all products in two stacks.
@@ -202,13 +202,13 @@ class TensorMethods:
         """
     def addbmm_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addbmm`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *older: Any, value: Any = 1) -> Tensor:
         """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers."""
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *older: Any, value: Any = 1) -> Tensor:
         """`addcdiv`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *older: Any, value: Any = 1) -> Tensor:
         """input + value * tensor1 * tensor2. Shapes broadcast."""
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *older: Any, value: Any = 1) -> Tensor:
         """`addcmul`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2).
@@ -1296,13 +1296,13 @@ class TensorMethods:
         """How many entries lie before this tensor's first one in the memory that it looks into."""
     def stride(self, dim: _int | None = None) -> Any:
         """Steps between neighbours along each dim, counted in entries. Raises IndexError for a dim that is not there."""
-    def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def sub(self, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
         """input - alpha * other. Shapes broadcast, dtypes promote."""
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def sub_(self, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
         """`sub`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
-    def subtract(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def subtract(self, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
         """input - alpha * other. Shapes broadcast, dtypes promote."""
-    def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def subtract_(self, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
         """`sub`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """The sum of all entries, or along dim(s). Integers and bools are summed as int64.

@@ -60,7 +60,7 @@ def logdet(A: Tensor) -> Tensor:
     tensor(1.3863)
     """
     sign, logabsdet = run(rows.slogdet, square(A, "logdet"))
-    return logabsdet + sign.detach().log()
+    return logabsdet + (sign if sign.is_complex() else sign.detach()).log()  # that of real numbers does not move
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:

@@ -8,7 +8,7 @@ from autolab.engine.tensor import TABLE
 from autolab.rules import arithmetic, calculus, elementwise, index, linalg, nn, order, reduce, scatter, shape, strided, view_write
 
 # isort: split
-from autolab.rules import complex_numbers
+from autolab.rules import complex_numbers, unsigned_numbers
 
 # isort: split
 from autolab.rules import numpy_dispatch  # last: it takes the rows that are there
@@ -17,6 +17,5 @@ from autolab.rules import numpy_dispatch  # last: it takes the rows that are the
 # the special functions.
 __all__ = [
     "TABLE", "arithmetic", "calculus", "complex_numbers", "elementwise", "index", "linalg", "nn", "numpy_dispatch", "order", "reduce",
-    "scatter", "shape",
-    "strided", "view_write",
+    "scatter", "shape", "strided", "unsigned_numbers", "view_write",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ E, L = ELEMENTWISE, LINEAR
 WITH_A_DERIVATIVE = """
 add sub rsub mul div neg reciprocal pow_scalar addcmul addcdiv lerp
 exp expm1 exp2 log log1p log2 log10 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh atanh sigmoid sinc silu
-where masked_fill sum mean prod cumsum cumprod logsumexp
+ldexp where masked_fill sum mean prod cumsum cumprod logsumexp rms_norm
 mm bmm mv vm dot matmul outer outer_sum linear addmm einsum
 place add_at index index_put gather scatter scatter_add index_select index_add embedding embedding_back put_along_axis
 flip roll repeat cat stack diagonal_scatter tril triu as_strided_back as_strided_scatter unfold_back put
@@ -139,6 +139,19 @@ def logaddexp_values(x, y):
 logaddexp = instead_of(TABLE["logaddexp"], op(
     "logaddexp_complex", logaddexp_values, E, node="LogaddexpBackward0", complex=HOLOMORPHIC,
     x=lambda g, x, out: g * np.exp(x - out), y=lambda g, y, out: g * np.exp(y - out),
+))  # fmt: skip
+
+
+def logcumsumexp_values(x, *, axis):
+    out = np.array(np.moveaxis(x, axis, 0))
+    for i in range(1, len(out)):
+        out[i] = logaddexp_values(out[i - 1], out[i])
+    return np.moveaxis(out, 0, axis)
+
+
+logcumsumexp = instead_of(reduce.logcumsumexp, op(
+    "logcumsumexp_complex", logcumsumexp_values, GENERAL, node="LogcumsumexpBackward0", complex=HOLOMORPHIC, batch=reduce.call_row,
+    x=reduce.logcumsumexp.rules["x"].function,
 ))  # fmt: skip
 
 

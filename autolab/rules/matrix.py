@@ -300,7 +300,8 @@ def pivots_of(x):
     lead = tuple(np.indices(out.shape[:-2]))
     pivots = np.empty((*out.shape[:-2], min(out.shape[-2:])), np.int32)
     for k in range(pivots.shape[-1]):
-        best = np.abs(out[..., k:, k]).argmax(-1) + k
+        column = out[..., k:, k]
+        best = (np.abs(column.real) + np.abs(column.imag)).argmax(-1) + k  # LAPACK's measure of complex numbers
         pivots[..., k] = best + 1
         out[(*lead, k)], out[(*lead, best)] = out[(*lead, best)].copy(), out[(*lead, k)].copy()
         pivot = out[..., k, k, None]

@@ -16,7 +16,7 @@ from autolab.nn.parameter import Parameter
 from autolab.serialization.safe import KNOWN, REFUSED, Machine, NotAllowed, _added, globals_of
 from autolab.torch_api.device import device
 
-STORAGES = {f"torch.{d.title}Storage": d for d in dtypes.ALL}
+STORAGES = {f"torch.{d.title}Storage": d for d in dtypes.ALL} | {"torch.storage.UntypedStorage": dtypes.uint8}
 OLDER = (
     "this is not a zip archive, so neither save() nor a recent torch.save() wrote it. An older file: load it in PyTorch and "
     "save it again. A bare pickle: pickle.load() reads it, and runs whatever it says."
@@ -117,6 +117,15 @@ def rebuild_tensor(
     return leaf(np.lib.stride_tricks.as_strided(flat[offset:], size, steps), requires_grad)
 
 
+def rebuild_untyped(
+    storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, backward_hooks: Any, dtype: Any, metadata: Any = None
+) -> Tensor:
+    """The same, of a storage that is bytes only: the dtype is said beside it."""
+    if type(storage) is not Block or not isinstance(dtype, dtypes.dtype) or storage.array.nbytes % dtype.itemsize:
+        raise NotAllowed(f"a tensor of dtype {dtype!r:.60} over {storage!r:.60} cannot be")
+    return rebuild_tensor(Block(storage.array.view(np.uint8).view(dtype.numpy)), offset, size, stride, requires_grad)
+
+
 def leaf(array: Any, requires_grad: Any) -> Tensor:
     t = new_tensor(array)
     return t.requires_grad_() if requires_grad else t
@@ -129,7 +138,8 @@ def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None)
 
 
 TENSORS: dict[str, Any] = {
-    "torch._utils._rebuild_tensor_v2": rebuild_tensor, "torch._utils._rebuild_parameter": rebuild_parameter, **STORAGES,
+    "torch._utils._rebuild_tensor_v2": rebuild_tensor, "torch._utils._rebuild_tensor_v3": rebuild_untyped,
+    "torch._utils._rebuild_parameter": rebuild_parameter, **STORAGES,
 }  # fmt: skip
 
 

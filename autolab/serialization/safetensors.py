@@ -21,7 +21,8 @@ from autolab.engine.tensor import Tensor, new_tensor
 __all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model"]
 
 NAMES = {
-    "BOOL": dtypes.bool_, "U8": dtypes.uint8, "I8": dtypes.int8, "I16": dtypes.int16, "I32": dtypes.int32, "I64": dtypes.int64,
+    "BOOL": dtypes.bool_, "U8": dtypes.uint8, "U16": dtypes.uint16, "U32": dtypes.uint32, "U64": dtypes.uint64,
+    "I8": dtypes.int8, "I16": dtypes.int16, "I32": dtypes.int32, "I64": dtypes.int64,
     "F16": dtypes.float16, "BF16": dtypes.bfloat16, "F32": dtypes.float32, "F64": dtypes.float64,
 }  # fmt: skip
 OF_DTYPE = {d.numpy: name for name, d in NAMES.items()}

@@ -36,9 +36,10 @@ class Named:
 
 
 REBUILD_TENSOR = Named("torch._utils", "_rebuild_tensor_v2")
+REBUILD_UNTYPED, UNTYPED = Named("torch._utils", "_rebuild_tensor_v3"), Named("torch.storage", "UntypedStorage")
 REBUILD_PARAMETER = Named("torch._utils", "_rebuild_parameter")
 SIZE, DEVICE = Named("torch", "Size"), Named("torch", "device")
-STORAGES = {d.numpy: Named("torch", f"{d.title}Storage") for d in dtypes.ALL}
+STORAGES = {d.numpy: Named("torch", f"{d.title}Storage") for d in dtypes.ALL if d.numpy not in dtypes.UNSIGNED}
 
 
 class Storage(NamedTuple):
@@ -61,6 +62,8 @@ class Pickler(pickle._Pickler):  # the one in Python, which can be told how to w
 
     def persistent_id(self, thing: Any) -> Any:
         if type(thing) is Storage:
+            if thing.dtype in dtypes.UNSIGNED:  # which have no class of storage
+                return ("storage", UNTYPED, thing.key, "cpu", thing.length * thing.dtype.itemsize)
             return ("storage", STORAGES[thing.dtype], thing.key, "cpu", thing.length)
         return None
 
@@ -68,6 +71,8 @@ class Pickler(pickle._Pickler):  # the one in Python, which can be told how to w
         if isinstance(thing, Parameter):
             return REBUILD_PARAMETER, (new_tensor(thing.writable_array()), thing.requires_grad, OrderedDict())
         if isinstance(thing, Tensor):
+            if thing.payload.dtype in dtypes.UNSIGNED:
+                return REBUILD_UNTYPED, (*self.reduced(thing), thing.dtype)
             return REBUILD_TENSOR, self.reduced(thing)
         if type(thing) is Size:
             return SIZE, (tuple(thing),)
@@ -93,7 +98,7 @@ class Pickler(pickle._Pickler):  # the one in Python, which can be told how to w
         self.memoize(thing)
 
     def save_dtype(self: Any, thing: Any) -> None:
-        self.save_name(_DTYPES[thing.name])
+        self.save(_DTYPES[thing.name])
 
     dispatch[Named] = save_name
     dispatch[dtypes.dtype] = save_dtype

@@ -97,7 +97,7 @@ def _from_lists(data: Any, wanted: Any) -> Any:
     if isinstance(sample, Tensor):
         data = _entries(data, dims, wanted)
     try:
-        array = np.asarray(data)
+        array = np.asarray(data, wanted if wanted == dtypes.uint64.numpy else None)  # only it holds whole numbers from 2**63
     except ValueError:
         data = _entries(data, dims + np.ndim(sample), wanted)  # there may be tensors behind the first entry
         said = _raggedness(data, 0)
@@ -108,7 +108,7 @@ def _from_lists(data: Any, wanted: Any) -> Any:
         raise ValueError(_OVERFLOW) from None
     if array.dtype.kind in "OUSMm":
         raise _not_numbers(data, sample)
-    if array.dtype.kind == "u":
+    if array.dtype.kind == "u" and array.dtype != wanted:
         raise ValueError(_OVERFLOW)
     if wanted is not None and wanted.kind in "iu" and array.dtype.kind == "i" and array.size:
         limits = np.iinfo(wanted)
@@ -316,7 +316,7 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: from {start} to {end} in steps of {step}")
     if dtype is None:
         dtype = np.int64 if builtins.all(isinstance(v, int | np.integer) for v in (start, end, step)) else _floating(None)
-    elif numpy_dtype(dtype, "arange") in dtypes.COMPLEX:
+    elif numpy_dtype(dtype, "arange") in dtypes.COMPLEX | dtypes.UNSIGNED:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtypes.of(numpy_dtype(dtype, 'arange')).title}'. Add .to(...).")
     elif numpy_dtype(dtype, "arange") not in dtypes.FLOATING:
         start, end, step = int(start), int(end), int(step)
@@ -335,7 +335,8 @@ def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device:
     >>> linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    return finish(_spaced("linspace", start, end, steps, _spaced_dtype(dtype, start, end)), requires_grad, device)
+    made = _signed(_spaced_dtype(dtype, start, end), "linspace_cpu")
+    return finish(_spaced("linspace", start, end, steps, made), requires_grad, device)
 
 
 @public(creates=True)
@@ -358,6 +359,15 @@ def _spaced_dtype(dtype: Any, *ends: Any) -> Any:
     made = _floating(dtype)
     whole = dtype is None and any(isinstance(v, builtins.complex) or (isinstance(v, Tensor) and v.is_complex()) for v in ends)
     return dtypes.complex_of(made) if whole else made
+
+
+def _signed(made: Any, kernel: str) -> Any:
+    """A dtype that PyTorch makes such tensors in. Raises NotImplementedError for uint16, uint32 and uint64."""
+    if made in dtypes.UNSIGNED:
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for '{dtypes.of(made).title}'. Make it with another dtype, and add .to(...)."
+        )
+    return made
 
 
 def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
@@ -388,7 +398,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     for name, length in (("n", n), ("m", 0 if m is None else m)):
         if whole(length, f"eye(): argument '{name}'") < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
-    return finish(np.eye(n, m, dtype=_floating(dtype)), requires_grad, device)
+    return finish(np.eye(n, m, dtype=_signed(_floating(dtype), "eye")), requires_grad, device)
 
 
 def _like(make: Any, shared: bool = False) -> Any:

@@ -14,7 +14,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
 from autolab.rules import scatter as scatter_rows
 from autolab.rules import strided
-from autolab.torch_api.dims import axis_of, require_tensor, whole
+from autolab.torch_api.dims import axis_of, refuse, require_tensor, whole
 from autolab.torch_api.layout import forget_base
 from autolab.torch_api.pointwise import add, clone, mul, where
 from autolab.torch_api.public import public
@@ -100,7 +100,7 @@ def expand_key(self: Tensor, key: Key) -> list[Any]:
 def as_index(k: Any) -> Any:
     """One item of a key, as NumPy wants it."""
     if isinstance(k, Tensor):
-        if k.payload.dtype.kind not in "biu":
+        if k.payload.dtype.kind not in "biu" or k.payload.dtype in dtypes.UNSIGNED:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if k.payload.dtype == np.uint8:  # bytes are a mask, as they were before there were bools
             return np.asarray(k.payload) != 0
@@ -409,7 +409,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     tensor([[1],
             [2]])
     """
-    found = [dtypes.as_places(i) for i in np.nonzero(np.atleast_1d(one_shape_for_all(input, "nonzero").payload))]
+    refuse(one_shape_for_all(input, "nonzero"), "nonzero_count_cpu", dtypes.UNSIGNED)
+    found = [dtypes.as_places(i) for i in np.nonzero(np.atleast_1d(input.payload))]
     if as_tuple:
         return tuple(new_tensor(i) for i in found)
     return new_tensor(np.stack(found, -1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))

@@ -18,9 +18,24 @@ _DENSE = "all tensors are dense"
 _GRAPH = "trace.record shows the graph of a run"
 INSTEAD = {
     **dict.fromkeys(("complex32", "chalf"), "complex numbers are complex64 or complex128"),
-    **dict.fromkeys(("uint16", "uint32", "uint64"), "whole numbers are uint8, int8, int16, int32 or int64"),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "to_sparse", "coalesce", "is_coalesced"), _DENSE),
     **dict.fromkeys(("export", "symbolic_trace", "GraphModule"), _GRAPH),
+    **{
+        old: f"it was removed from PyTorch; use {new}"
+        for old, new in {
+            "symeig": "linalg.eigh",
+            "eig": "linalg.eig",
+            "lstsq": "linalg.lstsq, whose arguments are the other way round",
+            "rfft": "fft.rfft",
+            "solve": "linalg.solve, whose arguments are the other way round",
+            "matrix_rank": "linalg.matrix_rank",
+            "irfft": "fft.irfft",
+            "ifft": "fft.ifft",
+            "gels": "linalg.lstsq",
+            "potrf": "linalg.cholesky",
+            "btrifact": "linalg.lu_factor",
+        }.items()
+    },
     "DistributedSampler": "one process computes, so every sampler is for the whole data set",
     "rpc": "one process computes; utils.data.DataLoader(num_workers=...) loads in others",
     "onnx": "serialization.safetensors carries weights to other programs",

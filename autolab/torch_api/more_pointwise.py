@@ -93,8 +93,10 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     tensor([1.4142, 1.7321], dtype=torch.float64)
     """
     operands("float_power", input, exponent)
-    raws = [getattr(t, "payload", t) for t in (input, exponent)]
-    return pow(*[to(t, dtype=dtypes.result_type([*raws, np.ones(1)])) if isinstance(t, Tensor) else t * 1.0 for t in (input, exponent)])
+    both = input, exponent
+    whole = any(t.is_complex() if isinstance(t, Tensor) else isinstance(t, complex) for t in both)
+    wanted = dtypes.complex128 if whole else dtypes.float64
+    return pow(*[to(t, dtype=wanted) if isinstance(t, Tensor) else t * 1.0 for t in both])
 
 
 @public()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from autolab.torch_api.complex_numbers import must_hold_complex, to_complex, wit
 from autolab.torch_api.device import require_cpu
 from autolab.torch_api.dims import BOOLS, INTEGERS, refuse, require_tensor, to_floats, whole
 from autolab.torch_api.layout import CHANNELS_LAST
+from autolab.torch_api.older_overloads import numbers_last
 from autolab.torch_api.out import into
 from autolab.torch_api.public import declare, example_of, method, public
 from autolab.transforms.batched import in_vmap
@@ -199,23 +201,27 @@ def bitwise_not(input: Tensor) -> Tensor:
 
 
 @public(method=True, inplace=True, out=True)
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def add(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     """input + alpha * other. Shapes broadcast, dtypes promote.
 
     >>> add(tensor([1., 2.]), 10, alpha=2)
     tensor([21., 22.])
     """
+    if older:
+        (input, other), (alpha,) = numbers_last("add", (input, other, *older), 2, "add(input, other, *, alpha=1)")
     operands("add", input, other)
     return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)
 
 
 @public(method=True, inplace=True, out=True, aliases="subtract")
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote.
 
     >>> sub(tensor([1., 2.]), 10, alpha=2)
     tensor([-19., -18.])
     """
+    if older:
+        (input, other), (alpha,) = numbers_last("sub", (input, other, *older), 2, "sub(input, other, *, alpha=1)")
     operands("sub", input, other)
     return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)
 
@@ -334,7 +340,14 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
                 f"where() received an invalid combination of arguments - got ({names}), but expected (Tensor condition, "
                 "Tensor or Number input, Tensor or Number other)"
             )
-    if require_tensor(condition, "where", "condition").payload.dtype != np.bool_:
+    if require_tensor(condition, "where", "condition").payload.dtype == np.uint8:
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+            "Use a boolean condition instead.",
+            stacklevel=3,
+        )
+        condition = condition != 0
+    if condition.payload.dtype != np.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.title}")
     return apply(rows.where, (condition, input, other), NONE)
 
@@ -357,7 +370,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
             "(Tensor mask, Tensor or Number value)"
         )
     if mask.payload.dtype != np.bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.title}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.c_name(mask.dtype)}")
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")

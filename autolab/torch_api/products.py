@@ -18,13 +18,18 @@ from autolab.torch_api import creation, diagonals, index, joining, pointwise, re
 from autolab.torch_api.dims import BOOLS, axis_of, refuse, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
+from autolab.torch_api.older_overloads import numbers_last
 from autolab.torch_api.public import declare, method, public
 
 
 def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[str, str], doc: str) -> Any:
     def function(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
+        if len(factors) > 2:
+            newer = f"{name}(input, {names[0]}, {names[1]}, *, beta=1, alpha=1)"
+            (input, *factors), (beta, *alphas) = numbers_last(name, (input, *factors), 3, newer)  # type: ignore[assignment]
+            alpha = alphas[0] if alphas else alpha
         wanted = names[len(factors) :]
-        if len(factors) > 2 or set(named) != set(wanted):
+        if set(named) != set(wanted):
             raise TypeError(f"{name}() received an invalid combination of arguments: it takes input, {names[0]}, {names[1]}, beta, alpha")
         a, b = (*factors, *(named[n] for n in wanted))
         require_tensor(input, name)
@@ -427,26 +432,29 @@ def _refuse_halves(function: str, x: Tensor) -> None:
 
 
 @public(method=True, inplace=True, out=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Any, value: Any = 1) -> Tensor:
     """input + value * tensor1 * tensor2. Shapes broadcast.
 
     >>> addcmul(tensor([1., 1.]), tensor([1., 2.]), tensor([3., 4.]), value=10)
     tensor([31., 81.])
     """
-    return _fused(arithmetic.addcmul, input, tensor1, tensor2, value)
+    return _fused(arithmetic.addcmul, input, tensor1, tensor2, older, value)
 
 
 @public(method=True, inplace=True, out=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Any, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers.
 
     >>> addcdiv(tensor([1., 1.]), tensor([1., 2.]), tensor([2., 4.]), value=10)
     tensor([6., 6.])
     """
-    return _fused(arithmetic.addcdiv, input, tensor1, tensor2, value)
+    return _fused(arithmetic.addcdiv, input, tensor1, tensor2, older, value)
 
 
-def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, older: Any, value: Any) -> Tensor:
+    if older:
+        newer = f"{row.name}(input, tensor1, tensor2, *, value=1)"
+        (input, tensor1, tensor2), (value,) = numbers_last(row.name, (input, tensor1, tensor2, *older), 3, newer)
     for position, (name, t) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
         require_tensor(t, row.name, name, position)
     if isinstance(value, float) and all(t.payload.dtype not in dtypes.INEXACT for t in (input, tensor1, tensor2)):

@@ -14,7 +14,7 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import nn as nn_rows
 from autolab.rules import reduce as rows
-from autolab.torch_api.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
+from autolab.torch_api.dims import Dims, axes_of, axis_of, refuse, require_floats, require_tensor, to_floats, whole
 from autolab.torch_api.named_results import named
 from autolab.torch_api.pointwise import clone, maximum, minimum, to
 from autolab.torch_api.public import declare, public
@@ -237,6 +237,7 @@ def _where_is(row: Op, name: str, doc: str) -> Any:
             raise RuntimeError(f"{name}(): does not support complex input. Take z.real, z.imag or z.abs().")
         if input.payload.dtype == np.bool_:
             raise RuntimeError(f"{name}(): does not support bool input. Convert it first: t.int().")
+        refuse(input, f"{name}_cpu", dtypes.UNSIGNED)
         _need_entries(name, input, axis, IndexError)
         return apply(row, (input,), {"axis": axis, "keepdims": keepdim})
 
@@ -368,7 +369,8 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     >>> logcumsumexp(tensor([1000., 1000.]), 0)
     tensor([1000.0000, 1000.6932])
     """
-    require_floats(require_tensor(input, "logcumsumexp"), "logcumsumexp_out_cpu")
+    if require_tensor(input, "logcumsumexp").payload.dtype not in dtypes.COMPLEX:
+        require_floats(input, "logcumsumexp_out_cpu")
     axis = axis_of(dim, input.ndim)
     return clone(input) if axis is None else apply(rows.logcumsumexp, (input,), {"axis": axis})
 
@@ -447,4 +449,5 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     >>> count_nonzero(tensor([[0, 1], [2, 3]]), dim=0)
     tensor([1, 2])
     """
+    refuse(input, "nonzero_count_cpu", dtypes.UNSIGNED)
     return sum(input != 0, dim)

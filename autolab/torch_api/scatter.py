@@ -13,7 +13,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as index_rows
 from autolab.rules import scatter as rows
 from autolab.torch_api import creation, pointwise
-from autolab.torch_api.dims import axis_of, require_tensor
+from autolab.torch_api.dims import axis_of, refuse, require_tensor
 from autolab.torch_api.index import (
     check_key,
     check_range,
@@ -250,6 +250,8 @@ def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate:
 def _fitting(input: Tensor, values: Tensor, key: Any, write: Any) -> Any:
     try:
         return write(values)
+    except NotImplementedError:  # a RuntimeError to Python; it is the dtype, not the shape
+        raise
     except (ValueError, RuntimeError):
         picked = list(input.payload[key].shape)
         raise RuntimeError(
@@ -292,7 +294,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     >>> take(tensor([[1, 2], [3, 4]]), tensor([3, 0]))
     tensor([4, 1])
     """
-    _places(require_tensor(input, "take"), index, "take")
+    refuse(require_tensor(input, "take"), "take_cpu", dtypes.UNSIGNED)
+    _places(input, index, "take")
     return getitem(reshape(input, -1), index if index.ndim else reshape(index, 1)).reshape(index.shape)
 
 

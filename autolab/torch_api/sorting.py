@@ -302,7 +302,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     if s.ndim == 0:
         raise RuntimeError("torch.searchsorted(): input value can be a scalar only when sorted tensor dimension is 1" if v.ndim == 0 else
                            "torch.searchsorted(): sorted_sequence must have at least one dimension")  # fmt: skip
-    if v.size and (common == np.bool_ or common in dtypes.COMPLEX):
+    if v.size and (common == np.bool_ or common in dtypes.COMPLEX | dtypes.UNSIGNED):
         raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{dtypes.of(common).title}'. Compare integers or floats.")
     if s.ndim > 1 and s.shape[:-1] != v.shape[:-1]:
         raise RuntimeError(
@@ -360,7 +360,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     tensor([1, 0, 2])
     """
     a = require_tensor(input, "bincount").numbers()
-    if a.dtype in dtypes.FLOATING or a.dtype == np.bool_:
+    if a.dtype in dtypes.FLOATING or a.dtype == np.bool_ or a.dtype in dtypes.UNSIGNED:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.title}'. It counts integers.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -396,7 +396,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor([1., 2., 0., 1.])
     """
     refuse_complex(require_tensor(input, "histc"), "aminmax_cpu")
-    refuse(input, "histogram_cpu", INTEGERS)
+    refuse(input, "histogram_cpu", INTEGERS | dtypes.UNSIGNED)
     a = input.numbers()
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
@@ -486,6 +486,9 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     a, b = (np.asarray(t.payload if isinstance(t, Tensor) else t) for t in (elements, test_elements))
     if a.dtype == np.bool_ or b.dtype == np.bool_:
         raise RuntimeError("Unsupported input type encountered for isin(): Bool. Convert them first: t.int().")
+    if a.dtype in dtypes.UNSIGNED or b.dtype in dtypes.UNSIGNED:
+        found = dtypes.of(a.dtype if a.dtype in dtypes.UNSIGNED else b.dtype)
+        raise NotImplementedError(f"\"isin_default_cpu\" not implemented for '{found.title}'. Convert it first: t.long().")
     return new_tensor(np.isin(a, b, invert=invert)[()])
 
 

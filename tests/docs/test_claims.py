@@ -30,7 +30,13 @@ SETS = {path.parent.name: path.read_text() for path in sorted((ROOT / "exercises
 README, PATH, COURSE = (TEXTS[name] for name in ("README.md", "notebooks/README.md", "exercises/README.md"))
 
 
-COMBINED = {"Distribution", "Independent", "MixtureSameFamily", "TransformedDistribution"}  # made of others
+COMBINED = {
+    "Distribution",
+    "ExponentialFamily",
+    "Independent",
+    "MixtureSameFamily",
+    "TransformedDistribution",
+}  # made of others, or what others are made of
 FAMILIES = {n for n in distributions.__all__ if n[0].isupper() and not n.endswith("Transform")} - COMBINED
 
 

@@ -29,7 +29,7 @@ LOSSES = {
     "det": lambda T, z: T.linalg.det(z).abs(), "eig": lambda T, z: of_eig(T, *T.linalg.eig(z)),
     "eigh": lambda T, z: of_eigh(T, *T.linalg.eigh(z + z.mH)), "eigvals": lambda T, z: T.linalg.eigvals(z).abs().pow(3).sum(),
     "exp": lambda T, z: T.linalg.matrix_exp(z).abs().sum(), "inv": lambda T, z: T.linalg.inv(z).abs().sum(),
-    "lstsq": lambda T, z: T.linalg.lstsq(z, z[:, :1] + 1).solution.abs().sum(), "lu": lambda T, z: T.linalg.lu_factor(z)[0].abs().sum(),
+    "lstsq": lambda T, z: T.linalg.lstsq(z, z[:, :1] + 1).solution.abs().sum(), "logdet": lambda T, z: (T.logdet(z) * (2 - 3j)).real, "lu": lambda T, z: T.linalg.lu_factor(z)[0].abs().sum(),
     "norm": lambda T, z: T.linalg.norm(z, 2) + T.linalg.norm(z, "nuc"), "pinv tall": lambda T, z: T.linalg.pinv(z[:, :2]).abs().sum(),
     "pinv wide": lambda T, z: T.linalg.pinv(z[:2]).abs().sum(), "qr": lambda T, z: sum(a.abs().sum() for a in T.linalg.qr(z)),
     "slogdet": lambda T, z: (lambda sign, log: (sign * sign).abs() * log + abs(sign - 2))(*T.linalg.slogdet(z)),
@@ -55,7 +55,7 @@ def test_gradients_through_matrices_are_pytorchs(torch, name):
             np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["cholesky", "eig", "eigh", "inv", "qr", "slogdet", "solve", "svd wide"])
+@pytest.mark.parametrize("name", ["cholesky", "eig", "eigh", "inv", "logdet", "qr", "slogdet", "solve", "svd wide"])
 def test_every_mode_agrees_with_finite_differences(name):
     z = autolab.tensor(Z[:2, :2] if name != "svd wide" else Z, requires_grad=True)
     f = lambda z: LOSSES[name](autolab, z)
@@ -92,3 +92,10 @@ def test_reflections_make_a_unitary_matrix_and_multiply_by_it(lib):
     assert lib.allclose(Q @ a[:2].triu(), A)
     assert lib.allclose(lib.ormqr(a, tau, A, transpose=True)[:2], a[:2].triu())
     assert lib.allclose(lib.ormqr(a, tau, A.mH.contiguous(), left=False)[:, :2], a[:2].triu().mH)
+
+
+def test_pivots_are_chosen_as_lapack_does(torch):
+    z = np.array([[3 + 0j, 1], [2 + 2j, 5]])  # |2 + 2i| is below 3, |2| + |2| is above
+    ours, theirs = (T.linalg.lu_factor(T.tensor(z)) for T in (autolab, torch))
+    assert ours.pivots.tolist() == theirs.pivots.tolist() == [2, 2]
+    np.testing.assert_allclose(ours.LU.numpy(), theirs.LU.numpy())

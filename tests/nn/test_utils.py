@@ -354,3 +354,19 @@ def test_a_normalisation_with_fixed_statistics_is_part_of_the_layer_before(lib):
     fused = lib.nn.utils.fuse_conv_bn_eval(conv, bn)
     np.testing.assert_allclose(numbers(fused(x)), numbers(bn(conv(x))), atol=1e-5)
     assert lib.nn.utils.skip_init(lib.nn.Linear, 2, 3).weight.shape == (3, 2)
+
+
+def test_the_helpers_of_pruning_are_pytorchs(torch):
+    found = []
+    for T in (autolab, torch):
+        prune = T.nn.utils.prune
+        t = T.arange(6.0).reshape(2, 3)
+        found.append([prune._compute_nparams_toprune(0.5, 5), prune._compute_nparams_toprune(3, 5), prune._compute_norm(t, 2, -1).tolist()])
+        for helper, args, error in [
+            (prune._validate_pruning_amount_init, (1.5,), ValueError), (prune._validate_pruning_amount_init, ("a",), TypeError),
+            (prune._validate_pruning_amount, (7, 6), ValueError), (prune._validate_structured_pruning, (t[0],), ValueError),
+            (prune._validate_pruning_dim, (t, 2), IndexError),
+        ]:  # fmt: skip
+            with pytest.raises(error):
+                helper(*args)
+    assert found[0] == found[1]

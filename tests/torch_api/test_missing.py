@@ -11,7 +11,6 @@ from autolab.torch_api.missing import TENSOR, MissingMethod, MissingName, explai
 @pytest.mark.parametrize(("ask", "words"), [
     (lambda: autolab.softmaxx, "^module 'autolab' has no attribute 'softmaxx'. Did you mean: 'softmax'.$"),
     (lambda: autolab.complex32, "complex numbers are complex64 or complex128"),
-    (lambda: autolab.uint16, "whole numbers are uint8, int8, int16, int32 or int64"),
     (lambda: autolab.nn.Linera, "^module 'autolab.nn' has no attribute 'Linera'. Did you mean: 'Linear'.$"),
     (lambda: autolab.nn.functional.reluu, "Did you mean: 'relu'"),
     (lambda: autolab.optim.Adan, "Did you mean: 'Adam'"),

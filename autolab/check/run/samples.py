@@ -177,6 +177,7 @@ def _samples() -> Iterator[Spec]:
     yield from (one(name, x, make=real_and_imaginary) for name in "view_as_real real imag conj conj_physical".split())
     spread = "norm_complex var_complex std_complex var_mean_complex std_mean_complex"
     yield from (one(name, x, make=real_and_imaginary, **lines) for name in spread.split())
+    yield one("logcumsumexp_complex", (8, 16), make=real_and_imaginary, axis=-1)
     yield from (one(name, (8, 16), make=real_and_imaginary, axes=(-1,), norm="backward") for name in ("fft", "ifft"))
     yield from (
         one("rfft", (8, 16), axis=-1, norm="backward"),

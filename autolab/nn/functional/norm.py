@@ -83,7 +83,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 
 
 def _spacing(t: Tensor) -> float:
-    return 2.0**-52 if t.dtype.name == "float64" else 2.0**-23  # 16-bit floats are computed with in float32
+    return 2.0**-52 if t.dtype.name in ("float64", "complex128") else 2.0**-23  # 16-bit floats are computed with in float32
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:

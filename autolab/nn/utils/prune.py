@@ -20,18 +20,38 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _check_amount(amount: Any) -> None:
+def _validate_pruning_amount_init(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if float(amount) < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
-def _count(amount: Any, size: int) -> int:
-    """How many of `size` to set to zero. Raises ValueError for more than there are."""
-    if isinstance(amount, numbers.Integral) and int(amount) > size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
-    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    if isinstance(amount, numbers.Integral) and int(amount) > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """How many to set to zero: a part of all (float), or so many (int)."""
+    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
+def _validate_structured_pruning(t: Any) -> None:
+    if t.ndim <= 1:
+        raise ValueError(
+            f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.ndim} dims"
+        )
+
+
+def _validate_pruning_dim(t: Any, dim: int) -> None:
+    if dim >= t.ndim:
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _compute_norm(t: Any, n: Any, dim: int) -> Any:
+    """The n-norm of each channel along dim."""
+    return t.norm(n, [d for d in range(t.ndim) if d != dim % t.ndim])
 
 
 def _hooks(module: Any, name: str) -> list[tuple[int, BasePruningMethod]]:
@@ -174,7 +194,7 @@ class Identity(BasePruningMethod):
 
 class _Amount(BasePruningMethod):
     def __init__(self, amount: Any) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def _scores(self, t: Any) -> Any:
@@ -182,7 +202,8 @@ class _Amount(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """Zero for the entries with the lowest scores."""
-        n, mask = _count(self.amount, t.numel()), default_mask.clone()
+        _validate_pruning_amount(self.amount, t.numel())
+        n, mask = _compute_nparams_toprune(self.amount, t.numel()), default_mask.clone()
         if n:
             mask.view(-1)[self._scores(t).reshape(-1).topk(n, largest=False).indices] = 0
         return mask
@@ -214,7 +235,7 @@ class _Channels(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount, self.dim = amount, dim
 
     def _scores(self, t: Any) -> Any:
@@ -222,14 +243,11 @@ class _Channels(BasePruningMethod):
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """Zero for the whole channels along dim with the lowest scores."""
-        if t.ndim <= 1:
-            raise ValueError(
-                f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.ndim} dims"
-            )
-        if self.dim >= t.ndim:
-            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
-        n = _count(self.amount, size)
+        _validate_pruning_amount(self.amount, size)
+        n = _compute_nparams_toprune(self.amount, size)
         if not n:
             return default_mask
         mask = zeros_like(t)
@@ -265,7 +283,7 @@ class LnStructured(_Channels):
         self.n = n
 
     def _scores(self, t: Any) -> Any:
-        return t.norm(self.n, [d for d in range(t.ndim) if d != self.dim % t.ndim])
+        return _compute_norm(t, self.n, self.dim)
 
 
 class CustomFromMask(BasePruningMethod):
