@@ -12,8 +12,17 @@ from .ps12_cost import COST
 from .ps13_expectations import EXPECTATION
 from .ps14_machines import PARALLEL
 from .ps15_complex import COMPLEX
+from .ps_capstone_budget import BUDGET
+from .ps_capstone_fused import FUSED
+from .ps_capstone_gpt import NEXT
+from .ps_capstone_higher import CHECKPOINT
+from .ps_capstone_higher import SECOND as CAPSTONE_SECOND
+from .ps_capstone_scalars import SCALARS
+from .ps_capstone_tensors import TENSORS
+from .ps_capstone_training import DIGITS, LAYERS
 from .ps_variants import VARIANTS
 from .scenes import Behaviour
 
-SETS = VALUE, ENGINE, MEMORY, SECOND, IMPLICIT, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, COMPLEX, VARIANTS
+CAPSTONE = SCALARS, TENSORS, LAYERS, DIGITS, CAPSTONE_SECOND, CHECKPOINT, FUSED, NEXT, BUDGET
+SETS = VALUE, ENGINE, MEMORY, SECOND, IMPLICIT, TRANSFORMATIONS, COST, EXPECTATION, PARALLEL, COMPLEX, CAPSTONE, VARIANTS
 BEHAVIOURS: dict[str, Behaviour] = {b.name: b for behaviours in SETS for b in behaviours}
