@@ -128,6 +128,14 @@ def test_it_is_put_where_one_works_and_work_is_left_as_it_is(tmp_path):
     assert (tmp_path / "capstone" / MODULE).read_text() == "mine"
 
 
+@pytest.mark.parametrize(("name", "cut", "said"), [
+    ("capstone_scalars", "Value.tanh", "a.tanh() is not written yet"), ("capstone_tensors", "Tensor.__matmul__", "x @ m is not written yet"),
+])  # fmt: skip
+def test_the_first_operation_that_is_not_written_is_named(name, cut, said):
+    report = verdict(name, engine(f"def _blank(*arguments):\n    raise NotImplementedError\n\n\n{cut} = _blank"))
+    assert report.diagnoses[0].text == said and 0 < report.points < report.max_points
+
+
 # -- graded
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..run.inputs import draw
 from .live_module import numbers
 from .ps6_engine import usual_limit
-from .ps_capstone_scene import program_scene
+from .ps_capstone_scene import program_scene, written
 from .scenes import Behaviour, Data, Slip, arrays
 
 LONG = 1500  # operations in a row; Python's own limit of calls within calls is 1000
@@ -25,22 +26,25 @@ def _number(value: Any) -> Any:
     return 0.0 if value is None else numbers(value)
 
 
-def _scalar_operations(a: Any, b: Any) -> dict[str, Any]:
+def _scalar_operations(a: Any, b: Any) -> dict[str, Callable[[], Any]]:
     return {
-        "a + b": a + b, "a * b": a * b, "a - b": a - b, "a / b": a / b, "a ** 3": a**3, "a.exp()": a.exp(), "a.log()": a.log(),
-        "a.tanh()": a.tanh(), "a.relu()": a.relu(), "(-a).relu()": (-a).relu(),
+        "a + b": lambda: a + b, "a * b": lambda: a * b, "a - b": lambda: a - b, "a ** 3": lambda: a**3, "a / b": lambda: a / b,
+        "a.exp()": lambda: a.exp(), "a.log()": lambda: a.log(), "a.tanh()": lambda: a.tanh(), "a.relu()": lambda: a.relu(),
+        "(-a).relu()": lambda: (-a).relu(),
     }  # fmt: skip
 
 
 def _scalar_values(engine, x, y) -> Data:
-    return {name: numbers(out.data) for name, out in _scalar_operations(engine.Value(float(x)), engine.Value(float(y))).items()}
+    operations = _scalar_operations(engine.Value(float(x)), engine.Value(float(y)))
+    return {name: numbers(written(name, f).data) for name, f in operations.items()}
 
 
 def _scalar_gradients(engine, x, y) -> Data:
     found = {}
-    for name in _scalar_operations(engine.Value(1.0), engine.Value(1.0)):
+    for name in _scalar_operations(None, None):
         a, b = engine.Value(float(x)), engine.Value(float(y))
-        _scalar_operations(a, b)[name].backward()
+        out = written(name, _scalar_operations(a, b)[name])
+        out.backward()
         found[name] = [_number(a.grad), _number(b.grad)]
     return found
 

@@ -33,6 +33,14 @@ def send(engine, out) -> None:
     out.backward(engine.Tensor(upstream(np.shape(numbers(out)))))
 
 
+def written(name: str, operation: Callable[[], Any]) -> Any:
+    """What an operation gives. While some are written and others are not, the first that is not is named."""
+    try:
+        return operation()
+    except NotImplementedError:
+        raise UnexpectedResult(f"{name} is not written yet") from None
+
+
 def parameters_of(model, count: int) -> list:
     """The parameters of a model, of which there are so many."""
     found = list(model.parameters())

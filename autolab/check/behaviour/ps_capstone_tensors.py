@@ -11,7 +11,7 @@ import numpy as np
 from .live_module import numbers
 from .ps6_engine import usual_limit
 from .ps_capstone_scalars import DOUBLINGS, LONG
-from .ps_capstone_scene import program_scene, send, upstream
+from .ps_capstone_scene import program_scene, send, upstream, written
 from .scenes import Behaviour, Data, Slip, UnexpectedResult, arrays, error_name
 
 
@@ -30,14 +30,14 @@ def _three(engine, x, y, m) -> tuple:
 
 
 def _values(engine, x, y, m) -> Data:
-    return {name: numbers(f()) for name, f in _operations(engine, *_three(engine, x, y, m)).items()}
+    return {name: numbers(written(name, f)) for name, f in _operations(engine, *_three(engine, x, y, m)).items()}
 
 
 def _gradients(engine, x, y, m) -> Data:
     found = {}
     for name in _operations(engine, None, None, None):
         leaves = _three(engine, x, y, m)
-        send(engine, _operations(engine, *leaves)[name]())
+        send(engine, written(name, _operations(engine, *leaves)[name]))
         for label, leaf in zip("xym", leaves, strict=True):
             if leaf.grad is not None:
                 found[f"{name}, {label}"] = numbers(leaf.grad)
