@@ -12,6 +12,7 @@ from .api.judge_behaviour import judge_behaviour
 from .api.report import Report, Verdict
 from .api.schema import JSON_SCHEMA
 from .behaviour.behaviours import BEHAVIOURS
+from .behaviour.live_module import LiveModule
 from .behaviour.scenes import Behaviour, LocalPlayer, Outcome, Player, Scene, Slip
 from .diagnosis.diagnose import diagnose
 from .diagnosis.diagnosis import Diagnosis
@@ -24,7 +25,7 @@ from .run.specs import SPECS
 
 __all__ = [
     "assert_gradients", "assert_rule", "check", "derivative_of_forward", "diagnose", "judge", "judge_behaviour", "prove",
-    "Behaviour", "BEHAVIOURS", "LocalPlayer", "Outcome", "Player", "Scene", "Slip",
+    "Behaviour", "BEHAVIOURS", "LiveModule", "LocalPlayer", "Outcome", "Player", "Scene", "Slip",
     "Diagnosis", "JSON_SCHEMA", "Report", "Verdict",
     "Kink", "Spec", "SPECS",
     "Answer", "Candidate", "Fault", "LocalCandidate", "Reference",

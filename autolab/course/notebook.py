@@ -25,7 +25,8 @@ Run All goes on past an answer that is not written yet: all cells but locked pre
 which says so to JupyterLab.
 
 `python -m autolab.course.notebook exercises` builds every text/SET/NAME.md into source/SET/NAME.ipynb, and prints how well
-each exercise tells right from wrong. In a course with a folder handout/, what students get is made there as well.
+each exercise tells right from wrong. In a course with a folder handout/, what students get is made there as well. A module
+text/SET/NAME.py that students complete gets there without its solutions, and so does a pyproject.toml as it is.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autolab.course.own_spec import without_rules
 from autolab.course.release import marker_problems, release_of
+from autolab.course.solutions import blank_module, modules, scores
 from autolab.utils.pin import course_version
 
 FENCE = re.compile(r"^```(python|markdown|check|spec)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
@@ -185,12 +187,17 @@ def build(course: Path) -> list[Path]:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(new, "utf-8")
                 changed.append(target)
+    for folder in sorted((course / "text").iterdir()):
+        for name, text in modules(course, folder.name).items() if folder.is_dir() else ():
+            for kind in ("source", *(["handout"] if (course / "handout").is_dir() else [])):
+                target, new = course / kind / folder.name / name, blank_module(text) if name.endswith(".py") else text
+                if not target.exists() or target.read_text("utf-8") != new:
+                    target.write_text(new, "utf-8")
+                    changed.append(target)
     return changed
 
 
 if __name__ == "__main__":
-    from autolab.course.solutions import scores
-
     course = Path(sys.argv[1] if len(sys.argv) > 1 else "exercises")
     try:
         built = build(course)
@@ -198,5 +205,5 @@ if __name__ == "__main__":
         sys.exit(f"{error}. Nothing was built")
     for path in built:
         print(path)
-        for line in () if path.is_relative_to(course / "handout") else scores(course, path):
+        for line in scores(course, path) if path.suffix == ".ipynb" and not path.is_relative_to(course / "handout") else ():
             print("  " + line.replace("\n", "\n  "))

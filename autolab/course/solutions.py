@@ -1,7 +1,8 @@
 """Source notebooks, solved in this process: with their own solutions, blank, or with a wrong answer in one place.
 
 `wrong/SET.md` holds wrong answers as students would write them, each in a fence that names the answer it replaces and
-the family of the mistake; they stay with the instructors.
+the family of the mistake; they stay with the instructors. An answer may also be a module beside the notebook, whose text with
+solutions is in text/SET: a fence that names it holds what is put at the end of it, where a definition replaces an earlier one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import difflib
 import io
 import linecache
 import re
+import tempfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from autolab.check.api.score import mutation_score
 from autolab.check.diagnosis.hints import HINTS
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION$", re.DOTALL | re.MULTILINE)
+STUB = r"\1# your code here\n\1raise NotImplementedError"
 WRONG = re.compile(r"^```python (\S+) ([^\n]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"^```([^\n]*)\n.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 CALL = re.compile(r'^check\("(\w+)", (\w+)', re.MULTILINE)
@@ -47,12 +50,49 @@ def read(path: Path) -> nbformat.NotebookNode:
 
 def blank(notebook: nbformat.NotebookNode) -> dict[str, str]:
     """Every answer cell as a student finds it."""
-    stub = r"\1# your code here\n\1raise NotImplementedError"
-    return {cell.id: SOLUTION.sub(stub, cell.source) for cell in notebook.cells if "### BEGIN SOLUTION" in cell.source}
+    return {cell.id: SOLUTION.sub(STUB, cell.source) for cell in notebook.cells if "### BEGIN SOLUTION" in cell.source}
 
 
-def solve(notebook: nbformat.NotebookNode, answers: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Run the code of a notebook, with other sources in the cells named; what each cell ended in: a value or an error.
+def modules(course: Path, problem_set: str) -> dict[str, str]:
+    """The files that students complete, or get whole, beside their notebook: name -> text, with solutions."""
+    folder = course / "text" / problem_set
+    return {p.name: p.read_text("utf-8") for p in sorted(folder.glob("*.*")) if p.suffix in (".py", ".toml")}
+
+
+def blank_module(text: str) -> str:
+    """A module as a student finds it. Solutions outside of functions are helpers: nothing stays of them, so that it can be imported.
+
+    >>> print(blank_module("def f():\\n    ### BEGIN SOLUTION\\n    return 1\\n    ### END SOLUTION"))
+    def f():
+        # your code here
+        raise NotImplementedError
+    """
+    text = re.sub(r"^### BEGIN SOLUTION\n.*?^### END SOLUTION\n+", "\n", text, flags=re.DOTALL | re.MULTILINE)
+    return SOLUTION.sub(STUB, text)
+
+
+def with_answer(files: Mapping[str, str], answer: str, source: str) -> dict[str, str]:
+    """The files with a wrong answer at the end of the module that it names; unchanged if it names none."""
+    return {name: f"{text}\n\n{source}" if name == answer else text for name, text in files.items()}
+
+
+@contextlib.contextmanager
+def beside(files: Mapping[str, str]) -> Iterator[None]:
+    """A folder with these files is the current one in this block."""
+    if not files:
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            Path(folder, name).write_text(text, "utf-8")
+        with contextlib.chdir(folder):
+            yield
+
+
+def solve(
+    notebook: nbformat.NotebookNode, answers: Mapping[str, str] | None = None, files: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Run the code of a notebook, with other sources in the cells named and files beside it; what each cell ended in: a value or an error.
 
     >>> notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("check = len\\ncheck('four')", id="a-check")])
     >>> solve(notebook)
@@ -60,15 +100,16 @@ def solve(notebook: nbformat.NotebookNode, answers: Mapping[str, str] | None = N
     """
     namespace: dict[str, Any] = {"__name__": "__main__"}
     found = {}
-    for cell in notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        try:
-            value = _run((answers or {}).get(cell.id, cell.source), cell.id, namespace)
-        except Exception as error:
-            value = error
-        if value is not None:
-            found[cell.id] = value
+    with beside(files or {}):
+        for cell in notebook.cells:
+            if cell.cell_type != "code":
+                continue
+            try:
+                value = _run((answers or {}).get(cell.id, cell.source), cell.id, namespace)
+            except Exception as error:
+                value = error
+            if value is not None:
+                found[cell.id] = value
     return found
 
 
@@ -132,13 +173,14 @@ def exercises(notebook: nbformat.NotebookNode) -> list[str]:
 def scores(course: Path, path: Path) -> Iterator[str]:
     """One line for each exercise of a source notebook: how many wrong answers it catches, and how many it names."""
     notebook = read(path)
-    wrong = wrong_answers(course, path.parent.name)
+    wrong, files = wrong_answers(course, path.parent.name), modules(course, path.parent.name)
     for name in exercises(notebook):
         if name not in BEHAVIOURS:
             yield str(mutation_score(name))
     caught, named, passes = 0, 0, []
     for w in wrong:
-        reports = [r for r in solve(notebook, {w.answer: w.source}).values() if isinstance(r, Report) and not r.passed]
+        found = solve(notebook, {w.answer: w.source}, with_answer(files, w.answer, w.source))
+        reports = [r for r in found.values() if isinstance(r, Report) and not r.passed]
         caught += bool(reports)
         named += any(d.family == w.family for r in reports for d in r.diagnoses)
         passes += [] if reports else [f"\n  passes: {w.answer}: {w.family}"]

@@ -47,12 +47,15 @@ class Copy(NamedTuple):
     done: dict[str, list[str]]
 
     def sentences(self) -> list[str]:
-        """What was done, a sentence a notebook."""
+        """What was done, a sentence a file."""
         return [said.format(name) for what, said in SAID.items() for name in self.done[what]]
 
     def notebooks(self) -> list[Path]:
         """What there is to open: the copies, and newer releases beside them."""
-        return [self.folder / name for name in [*(p.name for p in self.set.notebooks), *self.done["beside"]]]
+        return [
+            self.folder / name
+            for name in [*(p.name for p in self.set.notebooks), *(n for n in self.done["beside"] if n.endswith(".ipynb"))]
+        ]
 
     def __repr__(self) -> str:
         lines = [f"{self.set.name}: {self.set.summary()}", *self.sentences()]
@@ -88,7 +91,7 @@ class Listing(tuple[Any, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "\n".join(f"{s.name}  {s.topic:46}  {', '.join(s.lessons):14}  {s.hours:g} h" for s in self)
+        return "\n".join(f"{s.name:8}  {s.topic:46}  {', '.join(s.lessons):14}  {s.hours:g} h" for s in self)
 
     def _repr_html_(self) -> str:
         head = "<tr><th>set</th><th>about</th><th>lessons</th><th>hours</th></tr>"
@@ -163,7 +166,9 @@ def _described(folder: Path) -> ProblemSet:
 
 
 def _copy(chosen: ProblemSet, target: Path) -> Copy:
-    return Copy(chosen, target, copies.copy({p.name: p.read_bytes() for p in chosen.notebooks}, target, RECORD))
+    folder = chosen.notebooks[0].parent
+    files = {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.suffix in (".ipynb", ".py", ".toml")}
+    return Copy(chosen, target, copies.copy(files, target, RECORD))
 
 
 def _relative(path: Path) -> str:

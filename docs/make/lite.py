@@ -242,6 +242,8 @@ def contents(folder: Path) -> None:
             else:
                 cell.metadata["trusted"] = True  # pictures that were saved are shown at once
         copy.write_text(json.dumps(notebook, ensure_ascii=False), "utf-8")
+        for module in path.parent.glob("*.py") if inside in choice.problem_sets() else ():
+            shutil.copy(module, copy.parent)
     shutil.copy(ROOT / "docs" / "site" / BLANK, folder / BLANK)
 
 

@@ -26,7 +26,7 @@ from autolab.course.variants.bank import read_bank
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
-SETS = sorted((path.parent.name for path in (ROOT / "exercises/source").glob("*/*.ipynb")), key=lambda name: int(name[2:]))
+SETS = sorted((path.parent.name for path in (ROOT / "exercises/source").glob("ps*/*.ipynb")), key=lambda name: int(name[2:]))
 
 
 def defined(code, names):

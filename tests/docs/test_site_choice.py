@@ -64,6 +64,14 @@ def test_a_notebook_that_names_a_kernel_of_its_author_or_none_starts_without_a_q
     assert (copy.metadata.kernelspec.name, copy.metadata.language_info.name) == ("python3", "python")
 
 
+def test_the_module_of_a_problem_set_lies_beside_its_notebook(environment, release, tmp_path):
+    for folder, place in {"handout": release, "source": release.with_name("source")}.items():
+        shutil.copytree(EXERCISES / folder / "capstone", place / "capstone")
+    choice.choose(lessons="00", release=release)
+    lite.contents(tmp_path)
+    assert (tmp_path / "exercises/handout/capstone/my_engine.py").is_file()
+
+
 def test_a_lesson_that_does_not_exist_is_refused(environment):
     with pytest.raises(LookupError, match="no lesson '77'"):
         choice.choose(lessons="00 77")

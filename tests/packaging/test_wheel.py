@@ -77,10 +77,10 @@ def unpacked(name, content):
 def secrets(root):
     """Long lines of solutions, hidden tests, wrong answers and rubrics that neither a problem set nor a lesson shows to students."""
     exercises = root / "exercises"
-    marked = [part for path in (exercises / "text").rglob("*.md") for part in MARKED.findall(path.read_text("utf-8"))]
+    marked = [part for path in (exercises / "text").rglob("*.*") for part in MARKED.findall(path.read_text("utf-8"))]
     wrong = [part for path in (exercises / "wrong").glob("*.md") for part in WRONG.findall(path.read_text("utf-8"))]
     rubric = [path.read_text("utf-8") for path in (exercises / "rubric").glob("*.md")]
-    shown = [*(exercises / "handout").rglob("*.ipynb"), *(root / "notebooks").glob("*.ipynb")]
+    shown = [*(exercises / "handout").rglob("*.*"), *(root / "notebooks").glob("*.ipynb")]
     told = set().union(SAID_ELSEWHERE, *(lines(path.read_bytes()) for path in shown))
     found = {line for part in (*marked, *wrong, *rubric) for line in lines(part.encode()) if len(line) >= 30} - told
     assert len(found) > 250

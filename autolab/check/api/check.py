@@ -76,7 +76,7 @@ def check(
     ('not summed', 'certain')
     """
     if behaviour := BEHAVIOURS.get(name) if isinstance(name, str) else None:
-        player = candidate if hasattr(candidate, "play") else LocalPlayer(behaviour, candidate, seconds)
+        player = candidate if hasattr(type(candidate), "play") else LocalPlayer(behaviour, candidate, seconds)
         report = judge_behaviour(behaviour, player, seed=seed, points=points)
         return _counted(report) if player is not candidate else report
     spec = name if isinstance(name, Spec) else spec_for(name)

@@ -142,7 +142,7 @@ def _deep_chain() -> tuple[Leaf, Any]:
 
 
 @contextlib.contextmanager
-def _usual_limit() -> Iterator[None]:
+def usual_limit() -> Iterator[None]:
     # Tools around a notebook raise the limit of recursion: what is deep is deep at the one that Python starts with.
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(min(before, 1000))
@@ -154,7 +154,7 @@ def _usual_limit() -> Iterator[None]:
 
 def _deep(f) -> Data:
     _, last = _deep_chain()
-    with _usual_limit():
+    with usual_limit():
         return {"count": len(list(f(last)))}
 
 
@@ -271,7 +271,7 @@ def _leaf_pass(f, g) -> Data:
 
 def _deep_pass(f) -> Data:
     a, last = _deep_chain()
-    with _usual_limit():
+    with usual_limit():
         f(last, FOUR.copy())
     return {"a": a.grad}
 

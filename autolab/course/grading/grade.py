@@ -223,9 +223,11 @@ class NotebookGrader:
         if self._over():
             cell.outputs = [_error("Stopped", f"This cell was not run: {self._too_late()}.")]
             return
-        if cell.metadata.get("nbgrader", {}).get("solution"):
+        facts = cell.metadata.get("nbgrader", {})
+        if facts.get("solution"):
             self.exercise, self.tested = self.exercise + self.tested, False
-        reasons = [what for what in _reasons(source) if what not in self.subject]
+        ours = facts.get("locked") and not facts.get("solution")  # it is as it was released
+        reasons = [what for what in _reasons(source) if what not in self.subject and not ours]
         result.suspicious += [f"{name} reaches for {what}" for what in reasons]
         cell.execution_count = 1
         try:

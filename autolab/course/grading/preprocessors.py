@@ -90,7 +90,7 @@ class RunInBox(NbGraderPreprocessor):
         course = CourseDirectory(config=self.config)
         folder = Path(course.format_path(course.submitted_directory, names["student"], names["assignment"]))
         files, left = companion_files(folder, allowed)
-        for odd in odd_files(folder):
+        for odd in odd_files(folder, Path(course.format_path(course.source_directory, ".", names["assignment"]))):
             self.log.warning("%s: %s", names["student"], odd)
         graded = NotebookGrader(sandbox, fresh_seed() if self.seed < 0 else self.seed, files, allowed).grade(nb)
         submission.disarm(nb)

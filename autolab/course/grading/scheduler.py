@@ -136,7 +136,7 @@ class Course:
             text, notes = None, [f"{assignment} is a link, which is not followed"]
         else:
             files, left = companion_files(folder, allowed)
-            odd = odd_files(folder)
+            odd = odd_files(folder, self.root / "source" / assignment)
             text, notes = read_notebook(folder, notebook, form, forms)
             notes = [*notes, *self._undated(student, assignment)]
             foreign = foreign_answers(self.root, assignment, student, text)

@@ -21,7 +21,7 @@ from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.course.own_spec import defined, only_in_tests, shows
 from autolab.course.release import form_of_source, marker_problems, release_of
 from autolab.course.rubric import problems, rubrics
-from autolab.course.solutions import label_problems, wrong_answers
+from autolab.course.solutions import blank_module, label_problems, modules, with_answer, wrong_answers
 
 from .sandbox import Limits
 from .worker import Job, grade
@@ -61,21 +61,22 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
     form = form_of_source(judged)
     tests = {c.name: c for c in form if c.grade and not c.solution}
     course, problem_set = path.parents[2], path.parent.name
+    files = {name: text for name, text in modules(course, problem_set).items() if name.endswith(".py")}
     if path == min(path.parent.glob("*.ipynb")):
-        report.problems += label_problems(course, problem_set, _answers(path.parent))
+        report.problems += label_problems(course, problem_set, {*_answers(path.parent), *files})
     specs = _exercises(path, [c for c in judged.cells if _id(c) in tests], report)
     report.problems += _proofs(path, specs) + _unreachable(path, source)
     if report.problems:  # what follows would only show what comes of it
         return report
     release = release_of(judged)
 
-    def scores(notebook: NotebookNode) -> tuple[dict[str, float | None], list[dict[str, str]]]:
-        text = nbformat.writes(notebook)
-        done = grade(Job("selftest", "selftest", path.stem, text, (), form, 7, Limits(), mode))
+    def scores(notebook: NotebookNode, files: dict[str, str]) -> tuple[dict[str, float | None], list[dict[str, str]]]:
+        text, handed_in = nbformat.writes(notebook), tuple((name, module.encode()) for name, module in files.items())
+        done = grade(Job("selftest", "selftest", path.stem, text, (), form, 7, Limits(), mode, handed_in))
         return done.scores, done.diagnoses
 
-    solved, found = scores(judged)
-    blank, _ = scores(release)
+    solved, found = scores(judged, files)
+    blank, _ = scores(release, {name: blank_module(text) for name, text in files.items()})
     for name, cell in tests.items():
         if solved[name] != cell.points:
             why = "; ".join(d["text"] for d in found if d["cell"] == name) or "see the cell"
@@ -101,12 +102,13 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
     for cell in (c for c in form if c.grade and c.solution and said):
         wrongs = problems(said[cell.name], cell.points) if cell.name in said else [f"rubric/{problem_set}.md has no section for it"]
         report.problems += [f"{path}, cell {cell.name}: {text}" for text in wrongs]
-    wrong = [w for w in wrong_answers(course, problem_set) if any(_id(c) == w.answer for c in source.cells)]
+    wrong = [w for w in wrong_answers(course, problem_set) if w.answer in files or any(_id(c) == w.answer for c in source.cells)]
     caught = named = 0
     for w in wrong:
         notebook = copy.deepcopy(judged)
-        next(c for c in notebook.cells if _id(c) == w.answer)["source"] = w.source
-        got, found = scores(notebook)
+        for cell in notebook.cells:
+            cell.source = w.source if _id(cell) == w.answer else cell.source
+        got, found = scores(notebook, with_answer(files, w.answer, w.source))
         if any((got[name] or 0.0) < cell.points for name, cell in tests.items()):
             caught += 1
             named += any(d["family"] == w.family for d in found)
