@@ -128,7 +128,7 @@ def exercises(*names: str, folder: str | Path = ".") -> Copies | Listing:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     torch.exercises("ps2", folder=folder)
-    ps2: a dozen elementwise rules; 2 hours, after lessons 04 and 07
+    ps2: a dozen elementwise rules; 2.5 hours, after lessons 04 and 07
     elementwise-rules.ipynb is new here.
     Open .../elementwise-rules.ipynb
     """

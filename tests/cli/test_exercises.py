@@ -43,7 +43,7 @@ def test_programs_get_json(run):
         "name": "ps2",
         "topic": "a dozen elementwise rules",
         "lessons": ["04", "07"],
-        "hours": 2.0,
+        "hours": 2.5,
     }
     assert json.loads(run("ps2", "--json").output)[0]["copied"] == ["elementwise-rules.ipynb"]
 

@@ -220,7 +220,7 @@ def test_fusion_reads_and_writes_once():
 def test_data_move_operation_by_operation_and_then_block_by_block():
     panel = widgets.fusion(lambda x: torch.sin(x * 2 + 5), torch.ones(100_000))
     assert panel.move(step=2).sentence == "add reads 400 kB and writes 400 kB; eager so far 1.6 MB."
-    assert "Fused, block 4 of 7: it is read once" in panel.move(step=7).sentence
-    assert "so far 524 kB" in panel.sentence  # 4 blocks of 16384 float32, read and written
+    assert "Fused, block 2 of 4: it is read once" in panel.move(step=5).sentence
+    assert "so far 524 kB" in panel.sentence  # 2 blocks of 32768 float32, read and written
     flights = panel._cached_frame(panel.at)["flights"]
     assert [f["text"] for f in flights] == ["block", "block"]  # in and out

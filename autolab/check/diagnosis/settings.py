@@ -109,9 +109,9 @@ def _values(first: Observation, name: str, given: Any) -> Iterator[tuple[str, st
     yield from _whole_numbers(name, given)
     for other in first.settings:
         if other != name and type(first.settings[other]) is type(given):
-            yield f"uses {other} where {name} belongs", other, lambda s: s
+            yield f"uses {other} where {name} belongs", other, _as_it_is
     for value in dict.fromkeys(v for v in first.memo.get(("settings", name), ()) if type(v) is type(given) and v != given):
-        yield WRITTEN_IN.format(name, number_or(value)), name, lambda s, value=value: value
+        yield WRITTEN_IN.format(name, number_or(value)), name, _always(value)
     if isinstance(given, bool):
         for said, to in CHOICES.items():
             yield said.replace("{}", name), name, to
@@ -140,7 +140,19 @@ def _whole_numbers(name: str, given: Any) -> Iterator[tuple[str, str, Callable[[
         for value in (1, 0):
             if any(v != value for v in given):
                 text = f"does not use {name}: it is what would be right if {name} were {value}"
-                yield text, name, lambda s, value=value: (value,) * len(s)
+                yield text, name, _all_of(value)
+
+
+def _as_it_is(setting: Any) -> Any:
+    return setting
+
+
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda setting: value
+
+
+def _all_of(value: int) -> Callable[[Any], Any]:
+    return lambda setting: (value,) * len(setting)
 
 
 def _as_if(o: Observation, x: str, name: str, source: str, to: Callable[[Any], Any]) -> np.ndarray:

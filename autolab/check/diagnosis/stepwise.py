@@ -314,7 +314,7 @@ def _skipped(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Cha
     for i, k in links:
         place = chain.steps[i].sources[k]
         j = made.get(place) if place is not None else None
-        if j is None or len([1 for at, m in links if chain.steps[at].sources[m] == place]) < 2:
+        if place is None or j is None or len([1 for at, m in links if chain.steps[at].sources[m] == place]) < 2:
             continue
         before = chain.steps[j]
         at = next((s for s in before.sources if s is not None and chain.values[s].shape == chain.values[place].shape), None)
