@@ -13,7 +13,7 @@ import numpy as np
 from autolab.autograd import grad
 from autolab.compiler.emit import Group, OutOfRange, Source, function, useful
 from autolab.compiler.guards import Guards
-from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile
+from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile, Store
 from autolab.compiler.trace import Tracer
 from autolab.engine.modes import modes
 from autolab.engine.node import Node, edge_of, next_number
@@ -106,7 +106,7 @@ class Program:
         if any(v is not None and v.root.source for v in values):
             raise CannotCompile("it returns a view of one of its inputs")
         self.needs = [t.edge is not None and not is_own for t, is_own in zip(outputs, own)]
-        self.effects = any(isinstance(s, Again | Accumulate) for s in builder.to.steps)
+        self.effects = any(isinstance(s, Again | Accumulate | Store) for s in builder.to.steps)
         spent = [n in builder.spent for n, needs in zip(numbers, self.needs) if needs]
         self.spent = bool(spent) and all(spent)
         steps, back_steps, saved, incoming, found = self.split(builder, tracer, numbers, values)

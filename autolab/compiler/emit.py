@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autolab.compiler.lower import Method, Step, Value, values_in
-from autolab.compiler.program import Accumulate, Again, Load, Refuse, Within
+from autolab.compiler.lower import Method, Step, Value
+from autolab.compiler.program import Accumulate, Again, Load, Refuse, Store, Within, read_by
 from autolab.engine.node import add_into
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.fast.blocks import clip
@@ -36,7 +36,15 @@ class Source:
         self.texts: list[str] = []  # of functions that the text calls
         # taken: what the text itself says
         names.update(
-            accumulate=accumulate, within=within, float64=np.float64, add_reduce=np.add.reduce, range=range, min=min, args=None, kwargs=None
+            accumulate=accumulate,
+            store=store,
+            within=within,
+            float64=np.float64,
+            add_reduce=np.add.reduce,
+            range=range,
+            min=min,
+            args=None,
+            kwargs=None,
         )
         self.given: dict[Value, str] = {}  # how the text speaks of a value
         self.static: dict[Value, np.ndarray[Any, Any]] = {}  # values that live in a buffer
@@ -101,6 +109,8 @@ class Source:
         elif isinstance(step, Again):
             run = f"{step.place}.grad = None" if step.place else f"{self.bind(step.effect.run, 'again')}()  # {step.effect.what}"
             self.lines.append(run)
+        elif isinstance(step, Store):
+            self.lines.append(f"store({step.place}, {self.speak(step.value)})")
         elif isinstance(step, Within):
             self.lines.append(f"within({self.speak(step.value)}, {self.speak(step.low)}, {self.speak(step.high)})")
         elif isinstance(step, Refuse):
@@ -338,7 +348,7 @@ def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[
         barrier = False
         for s in left:
             depends = any(v in late for v in uses(s))
-            if isinstance(s, Again):
+            if isinstance(s, Again | Store):
                 barrier = True
             if not barrier and not depends and may_join(s, shape, kind):
                 group.append(s)
@@ -376,14 +386,8 @@ def useful(steps: list[Any], leaving: list[Value]) -> list[Any]:
 
 
 def uses(step: Any) -> list[Value]:
-    """The values that a step reads."""
-    if isinstance(step, Group):
-        return [v for s in step.steps for v in s.values()]
-    if isinstance(step, Step):
-        return step.values()
-    if isinstance(step, Refuse):
-        return list(values_in(step.args))
-    return [step.value] if isinstance(step, Accumulate | Within) else []
+    """The values that a step reads, or the steps of a group."""
+    return [v for s in step.steps for v in s.values()] if isinstance(step, Group) else read_by(step)
 
 
 # -- what programs call --------------------------------------------------------------------------------
@@ -396,6 +400,15 @@ class OutOfRange(Exception):
 def within(array: Any, low: Any, high: Any) -> None:
     if array.size and not (array.min() >= low and array.max() < high):
         raise OutOfRange
+
+
+def store(t: Tensor, new: Any) -> None:
+    """Write numbers into a tensor."""
+    if type(t.payload) is np.ndarray:
+        t.payload[...] = new
+    else:
+        t.payload = t.payload.dtype.type(new)
+    t.version[0] += 1
 
 
 def accumulate(leaf: Tensor, g: Any) -> None:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.compiler.lower import Lowering, Method, Value
-from autolab.compiler.trace import Backward, Check, Effect, Gradients, Operation, Ref, Tracer
+from autolab.compiler.lower import Lowering, Method, Step, Value, values_in
+from autolab.compiler.trace import Backward, Check, Effect, Gradients, Operation, Ref, Tracer, Write
 from autolab.dtypes import COMPLEX
 from autolab.engine.apply import promote_operands, unusual_dtype
 from autolab.engine.tensor import Tensor
@@ -43,6 +43,14 @@ class Within(NamedTuple):
     value: Value
     low: Any
     high: Any
+
+
+class Store(NamedTuple):
+    """Write a value into a tensor from outside. `before`: what the program read from there, which must not be used any more."""
+
+    place: str
+    value: Value
+    before: Value | None
 
 
 class Refuse(NamedTuple):
@@ -84,10 +92,24 @@ class Builder:
                 self.returned(event)
             elif isinstance(event, Check):
                 self.to.steps.append(Within(self.value(event.tensor), event.low, event.high))
+            elif isinstance(event, Write):
+                value, before = self.value(event.result), self.values.pop(event.tensor, None)
+                self.loaded.discard(event.tensor)
+                self.to.steps.append(Store(self.name(tracer.tensors[event.tensor]), value, before))
             else:
                 self.to.steps.append(Again(event, "" if event.tensor is None else self.name(event.tensor)))
                 if event.writes:
                     self.forget()
+        self.refuse_other_names()
+
+    def refuse_other_names(self) -> None:
+        """Give up where numbers are used that were read from a tensor before a write: a view shows the new ones, a copy the old."""
+        gone: set[Value] = set()
+        for step in self.to.steps:
+            if any(v.root in gone for v in read_by(step)):
+                raise CannotCompile("a tensor is written to in place, and read under another name")
+            if isinstance(step, Store) and step.before is not None:
+                gone.add(step.before.root)
 
     def name(self, thing: Any) -> str:
         """How the program speaks of an object: an argument is another one at each call."""
@@ -269,6 +291,15 @@ class Builder:
             return list(record.raws) if op.variadic else record.raws[op.inputs.index(need)]
         which = [np.shape(r.sample) if isinstance(r, Value) else np.shape(r) for r in record.raws]
         return tuple(which) if op.variadic else which[op.inputs.index(need.removesuffix("_shape"))]
+
+
+def read_by(step: Any) -> list[Value]:
+    """The values that a step reads."""
+    if isinstance(step, Step):
+        return step.values()
+    if isinstance(step, Refuse):
+        return list(values_in(step.args))
+    return [step.value] if isinstance(step, Accumulate | Within | Store) else []
 
 
 def arrays_in(nest: Any) -> bool:

@@ -61,6 +61,13 @@ class Effect(NamedTuple):
     tensor: Tensor | None = None  # whose gradient is set to None
 
 
+class Write(NamedTuple):
+    """A tensor from outside takes the numbers of a result: a parameter without an optimizer, the running mean of a batch norm."""
+
+    tensor: Ref
+    result: Ref
+
+
 class Check(NamedTuple):
     """All numbers of a tensor have to be in [low, high), or the call is made again in eager mode."""
 
@@ -77,7 +84,7 @@ class Tracer:
     """Watches one call. `inputs`: the tensors among its arguments; `outside`: those it can reach without them."""
 
     def __init__(self, inputs: list[Tensor], outside: list[Tensor]) -> None:
-        self.events: list[Operation | Backward | Gradients | Effect | Check] = []
+        self.events: list[Operation | Backward | Gradients | Effect | Check | Write] = []
         self.numbers: dict[int, int] = {}
         self.arrays: dict[int, list[int]] = {}  # id of an array -> the numbers of the tensors over it
         self.seeds: list[Any] = []
@@ -92,6 +99,7 @@ class Tracer:
         self.inputs = [self.number(t) for t in inputs]
         self.outside = {id(t): t for t in outside}
         self.versions = [(t, t.version[0], t.payload) for t in [*inputs, *outside]]
+        self.writes: dict[int, int] = {}  # id of a tensor that was written to -> its version then
         self.before_write_outside: Any = None
 
     # -- watching -------------------------------------------------------------------------------
@@ -303,11 +311,14 @@ class Tracer:
 
     def looked(self, t: Tensor, low: Any = None, high: Any = None) -> None:
         """Python looks at numbers, and does the same for all that are in [low, high)."""
-        done = any(isinstance(e, Backward) or (isinstance(e, Effect) and e.writes) for e in self.events)
+        done = any(isinstance(e, Backward | Write) or (isinstance(e, Effect) and e.writes) for e in self.events)
         if t.level or self.broken:
             return
-        if low is None or high is None or done or not ((t.payload >= low) & (t.payload < high)).all():
+        from_outside = t.payload.dtype.kind in "iu" and id(t) not in self.writes and (id(t) in self.outside or self.is_argument(t))
+        if low is None or high is None or (done and not from_outside) or not ((t.payload >= low) & (t.payload < high)).all():
             self.leave("Python looks at the numbers of a tensor")
+        elif done:  # classes, say: they are checked before anything is done
+            self.events.insert(0, Check(self.known(t), low, high))
         else:
             self.events.append(Check(self.known(t), low, high))
 
@@ -324,15 +335,34 @@ class Tracer:
         self.events.append(Effect(run, what, writes))
         if writes:
             self.versions = [(t, t.version[0], t.payload) for t, _, _ in self.versions]
+            self.writes.clear()
         return result
+
+    def is_argument(self, t: Tensor) -> bool:
+        return any(self.tensors[n] is t for n in self.inputs)
+
+    def overwritten(self, t: Tensor, result: Tensor) -> None:
+        """Note that a tensor takes the numbers of a result. What is an argument, a view, or has a history then is not followed."""
+        ours = id(t) in self.outside and not self.is_argument(t)
+        if not ours or t.view_info is not None or t.edge is not None or result.edge is not None or t.payload.dtype != result.payload.dtype:
+            self.leave("a tensor is written to in place")
+        elif self.writes.setdefault(id(t), t.version[0]) != t.version[0]:
+            self.leave("a tensor from outside is written to")
+        else:
+            self.events.append(Write(self.known(t), self.known(result)))
+            self.writes[id(t)] = t.version[0] + 1
 
     def written(self, t: Tensor) -> None:
         self.leave("a tensor is written to in place")
 
     def finish(self) -> None:
         """What can be seen only at the end."""
-        if any(t.version[0] != version or t.payload is not payload for t, version, payload in self.versions):
-            self.leave("a tensor from outside is written to")
+        for t, version, payload in self.versions:
+            moved = t.payload is not payload and (
+                id(t) not in self.writes or type(payload) is np.ndarray
+            )  # a number is another object then
+            if moved or t.version[0] != self.writes.get(id(t), version):
+                self.leave("a tensor from outside is written to")
         for t in self.tensors:
             if t.edge is not None and not isinstance(t.edge, tuple) and t.edge.hooks is not None:
                 self.leave("a tensor has a hook, or retains its gradient")

@@ -218,7 +218,9 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
     if result.edge is not None:
         check_may_write(target, True)
         keep_what_was(result.edge[0], target)
-    if modes.before_write is not None:
+    if modes.tracer is not None:
+        modes.tracer.overwritten(target, result)
+    elif modes.before_write is not None:
         modes.before_write(target)
     if type(old) is np.ndarray:
         old[...] = new

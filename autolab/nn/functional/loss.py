@@ -19,6 +19,7 @@ from autolab.torch_api import pointwise
 from autolab.torch_api.dims import INTEGERS, refuse, require_tensor
 from autolab.torch_api.reduce import log_softmax as _log_softmax
 from autolab.torch_api.shape import broadcast_tensors, movedim
+from autolab.transforms.level import fixed
 
 # -- numbers -----------------------------------------------------------------------------------------
 
@@ -196,7 +197,7 @@ def nll_loss(
         raise not_implemented("nll_loss_out_frame", input)
     if weight is not None and weight.payload.dtype != input.payload.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}: convert the weight")
-    w = np.ones(classes, input.payload.dtype) if weight is None else weight.detach()
+    w = fixed(np.ones(classes, input.payload.dtype)) if weight is None else weight.detach()
     settings = {"reduction": reduction, "ignore_index": ignore_index, "axis": min(1 - input.ndim, -1)}
     return apply(nn.nll_loss, (input, target, w), settings)
 
