@@ -115,6 +115,7 @@ class Program:
         names["new_tensor"], names["attach"] = new_tensor, self.attach
         source = Source(steps, leaving, names, kind)
         text = self.returned(result, self.named(outputs, values, source, builder), source)
+        names.update(builder.names)  # what is handed back as it is has a name only now
         if any(self.needs):
             kept = {v.root for v in saved}
             watched = [f"{v.source.removesuffix('.payload')}, " for v in kept if v.source]  # tensors whose numbers are kept for later

@@ -368,3 +368,12 @@ def test_classes_in_range_are_replayed():
         f(ones(2, 4), torch.tensor([k, 3]))
     assert "compiled" in str(explain(f))
     assert "eager" not in str(explain(f))
+
+
+def test_a_tensor_from_outside_is_handed_back_though_nothing_else_uses_it():
+    def story(compiled):
+        kept = torch.tensor([1.0, 2.0])
+        f = compiled(lambda x: (x * 2, kept))
+        return [[plain(f(ones(2) * k)), f(ones(2))[1] is kept] for k in range(3)]
+
+    same_story(story)
