@@ -102,6 +102,12 @@ def test_every_wrong_answer_is_caught_and_costs_points(problem_set):
         assert all(r.diagnoses and (r.points < r.max_points) for r in reports.values())
 
 
+def test_a_gradient_without_what_comes_in_is_not_called_a_piece_left_out():
+    (report,) = [r["fuse"] for w, r in tried("ps17") if w.family == "upstream ignored"]
+    assert "The gradient that comes in is ignored" in str(report)
+    assert "is left out" not in str(report)
+
+
 def test_a_forgotten_epsilon_is_not_called_a_difference_quotient():
     (report,) = [r["channel_norm"] for w, r in tried("ps5") if w.family == "wrong result"]
     assert "Forward is nearly right" in str(report) and "the small ones" in str(report)

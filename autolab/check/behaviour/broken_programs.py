@@ -248,7 +248,8 @@ def _momentum(velocity: Callable[[list, list], list]):
                 inputs.append(inputs[-1] @ w)
             error = inputs[-1] - t
             losses.append((error**2).mean())
-            g, gradients = 2 * error / error.size, []
+            g = 2 * error / error.size
+            gradients: list[np.ndarray] = []
             for h, w in zip(inputs[-2::-1], weights[::-1], strict=True):
                 gradients.insert(0, h.T @ g)
                 g = g @ w.T
@@ -439,7 +440,8 @@ def _mask_of_zero(start: Any, draw_mask: Callable) -> tuple:
 
 def _fit_dropping(steps: int, seed: int):
     def play(f, w1, w2, x, t):
-        before, saved, running = get_rng_state(), [0], []
+        before, saved = get_rng_state(), [0]
+        running: list[bool] = []
 
         def pack(a):  # what is saved before the first rule runs
             saved[0] += 0 if running else a.numel()
