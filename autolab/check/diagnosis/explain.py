@@ -160,6 +160,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         piecewise = ALSO_A_PIECE if wrong[0].reference.elementwise else set[str]()
         if not others and family.name in piecewise and (piece := find_regions(wrong, x)):
             others, sure = [Family(piece.family, piece.text, family.predict)], False
+        elif others and IN_A_LETTER in family.text and (measure := find_measure(wrong, x)):
+            return replace(measure, sure=False)
         elif family.name in PERHAPS_IN_A_PIECE[sure] and (piece := find_regions(wrong, x)):
             text = f"{family.text.format(x=x)}; it {piece.text}"
             return Mistake(family.name, text, sure, family.predict, also=tuple(others), hint=family.hint)
@@ -216,7 +218,9 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     ):
         return replace(found, sure=found.sure and not seen)
     pairs = (patterns.find_offsets, _two_slips, find_two_slips)
-    if not (seen and seen.sure) and (found := next(filter(None, (look(wrong, x) for look in pairs)), None)):
+    if not (seen and (seen.sure or seen.family in ONE_SENTENCE)) and (
+        found := next(filter(None, (look(wrong, x) for look in pairs)), None)
+    ):
         return found
     if seen and not (moved and seen.family == "mask"):
         return replace(seen, sure=seen.sure and everywhere)
@@ -273,6 +277,8 @@ def _remember_settings(wrong: list[Observation], every: list[Observation]) -> No
             o.memo["settings", name] = [s[name] for s in settings if name in s]
 
 
+IN_A_LETTER = ", in "  # a slip in one part of a formula may be a factor of the whole, which is simpler to say
+
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
 ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
 
@@ -298,6 +304,7 @@ def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
 
 FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream twice", "upstream size", "upstream collapsed",
          "mask from g"}  # fmt: skip
+ONE_SENTENCE = {"mask", "diagonal only"}  # read from a Jacobian, and simpler than two mistakes
 SHARPER_THAN_A_FACTOR = {"sign", "zero"}
 MOST_SAID = 2  # kinds of mistake in one sentence
 SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": ("variable", "step"),
