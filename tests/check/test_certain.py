@@ -62,6 +62,7 @@ def test_a_quotient_of_two_sizes_is_never_certain():
 def test_an_elementwise_operation_has_no_window():
     rule = lambda g, x, y: (back_to(g, x.shape), back_to(-g * np.fmod(x, y), y.shape))
     assert "goes on at the beginning" not in said("fmod", rule)
+    assert "uses the result of forward where another value belongs" in said("fmod", rule)
 
 
 @pytest.mark.parametrize("name", ["_unit", "_other", "_size", "_left", "_rows", "_anything"])
@@ -105,3 +106,7 @@ def test_the_helper_that_keeps_one_side_is_not_said():
     x = np.array([[-1.7, 0.3, 1.4], [0.8, -0.6, 2.2]])
     found = diagnose(lambda g, x: g * -np.sign(x), lambda x: autolab.relu(1 - abs(x)), [x])
     assert "its keep" not in str(found)
+
+
+def test_one_number_everywhere_is_certain():
+    assert check("square", lambda g, x: g * x).diagnoses[0].certainty == "certain"

@@ -67,7 +67,7 @@ BESIDES = {2: "2 times too large", 0.5: "half as large as it should be", -1: "of
            4: "4 times too large", 0.25: "a quarter as large as it should be"}  # fmt: skip
 
 
-INSTEAD = "where "  # a quotient of two sizes may be a third that nobody thought of: it is never certain
+INSTEAD = ", where "  # a quotient of two sizes may be a third that nobody thought of: it is never certain
 
 
 def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
@@ -77,7 +77,7 @@ def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
     for one, a in known.items():
         for other, b in known.items():
             if close(ratio, a / b):
-                return f"is divided by {other}, {INSTEAD}{one} belongs"
+                return f"is divided by {other}{INSTEAD}{one} belongs"
     for name, of in known.items():
         for c, words in BESIDES.items():
             for power, how in ((1, "multiplied"), (-1, "divided")):

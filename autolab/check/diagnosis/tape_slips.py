@@ -17,7 +17,7 @@ import numpy as np
 from ..run.observation import Observation, close
 from .diagnosis import Mistake
 from .family import Family
-from .mutants import step_in_words
+from .mutants import step_in_words, value_in_words
 from .replay import Node, Tape
 from .stepwise import row_in_words
 from .traces import Trace
@@ -203,7 +203,7 @@ def _lines(o: Observation, x: str) -> Lines | None:
         if tape.nodes[k].sources:
             by_line.setdefault((tape.nodes[k].tag, tape.nodes[k].name), []).append(k)
     names = [n for n, v in o.names.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
-    words = dict(enumerate(names))
+    words = dict(enumerate(map(value_in_words, names)))
     words[at] = "g"
     return Lines(tape, by_line, words)
 
