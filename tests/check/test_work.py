@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from autolab.check import Reference, Spec, check, diagnose
+from autolab.check.diagnosis.patterns import MOST_ROWS
 from autolab.check.diagnosis.products import MOST_NUMBERS, _some
 
 from .wrong_layers import conv1d_assigns
@@ -21,6 +22,18 @@ def test_each_row_of_a_jacobian_is_asked_for_once():
 
     assert check("conv1d", rule).diagnoses[0].family == "overwritten"
     assert max(asked.values()) == 1
+
+
+def test_the_rows_of_all_jacobians_together_are_bounded():
+    asked = []
+
+    def rule(g, x):
+        asked.append(np.count_nonzero(g) == 1)
+        return g @ np.random.default_rng(g.shape[-1]).normal(size=(g.shape[-1], x.shape[-1]))
+
+    shapes = tuple(((5, n),) for n in (6, 8, 10))
+    assert not check(Spec("softmax", shapes=shapes, settings=({"axis": -1},)), lambda g, x, axis: rule(g, x)).passed
+    assert 0 < sum(asked) <= MOST_ROWS == 96
 
 
 def test_the_right_gradient_of_a_call_is_worked_out_once():

@@ -155,13 +155,16 @@ def _fitting(spec: Spec, reference: Reference) -> Iterator[None]:
         raise LookupError(f"{spec.name!r} has no gradient, so there is no rule to check")
     if reference.row is not None and reference.row.complex == ADJOINT:
         raise LookupError(f"{spec.name!r} is an operation on complex numbers, which the checker does not know")
+    reference.require_one_result()
     try:
         yield
-    except LookupError:
-        raise
     except Exception as error:
-        if spec.name in SPECS:
+        if spec is SPECS.get(spec.name) or type(error) is LookupError:  # an IndexError or a KeyError is one as well
             raise
+        if spec.name in SPECS:
+            raise LookupError(
+                f"the shapes and settings of this Spec({spec.name!r}, ...) do not fit the operation: {error}. Change them."
+            ) from error
         settings = ", ".join(f"{k}=..." for k in reference.settings)
         raise LookupError(
             f"no exercise on {spec.name!r} yet: the inputs that fit its shape and kind do not fit it ({error}). "

@@ -39,19 +39,27 @@ def _factor(pairs: Sequence[Pair]) -> tuple[str, str] | None:
     return "constant", f"a multiple of what it should be, another one for other numbers ({' and '.join(map(number, real[:2]))})"
 
 
+ORDINALS = ("first", "second", "third", "fourth")
+
+
 def _numbers(pairs: Sequence[Pair]) -> Iterator[tuple[str, np.ndarray]]:
     """What is one number for the arrays of each draw."""
     for k, a in enumerate(pairs[0][2]):
         every = [np.asarray(inputs[k]) for _, _, inputs in pairs]
         if np.asarray(a).dtype.kind not in "fi" or not np.asarray(a).size:
             continue
-        which = f"the array number {k + 1}" if len(pairs[0][2]) > 1 else "the array"
+        alike = [
+            j for j, b in enumerate(pairs[0][2]) if np.asarray(b).dtype.kind in "fi" and np.size(b) and bool(np.ndim(b)) == bool(np.ndim(a))
+        ]
+        place = f"{ORDINALS[alike.index(k)]} " if 1 < len(alike) <= len(ORDINALS) else ""
+        if len(alike) > len(ORDINALS):
+            continue
         if np.ndim(a):
-            yield f"the length of {which}", np.array([np.sqrt((b * b).sum()) for b in every], float)
-            yield f"the sum of {which}", np.array([b.sum() for b in every], float)
-            yield f"the number of entries of {which}", np.array([b.size for b in every], float)
+            yield f"the length of the {place}array", np.array([np.sqrt((b * b).sum()) for b in every], float)
+            yield f"the sum of the {place}array", np.array([b.sum() for b in every], float)
+            yield f"the number of entries of the {place}array", np.array([b.size for b in every], float)
         else:
-            yield f"the number {k + 1} of the scene", np.array(every, float)
+            yield f"the {place}number that it was given", np.array(every, float)
     yield "the number of entries", np.array([want.size for _, want, _ in pairs], float)
 
 

@@ -40,6 +40,11 @@ def diagnose(f: Any, reference: Any, inputs: Sequence[np.ndarray], **settings: A
     list of Diagnosis
         One for each input whose gradient is wrong; empty if all are right. `certainty` says how far to trust it.
 
+    Raises
+    ------
+    LookupError
+        The row has several results: name one of them, in a function on tensors.
+
     Examples
     --------
     >>> x = np.array([[0.3, 1.7, -0.4], [2.6, -1.2, 0.9]])
@@ -49,6 +54,7 @@ def diagnose(f: Any, reference: Any, inputs: Sequence[np.ndarray], **settings: A
     """
     arrays = tuple(np.asarray(a) for a in inputs)
     right = Reference.of(reference, arrays)
+    right.require_one_result()
     candidate = LocalCandidate(f, right)
     with np.errstate(all="ignore"):
         return _diagnose(candidate, right, arrays, settings)

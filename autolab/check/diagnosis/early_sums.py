@@ -17,7 +17,7 @@ from .family import Family
 from .replay import Call
 from .scaling import axes_in_words
 from .shapes import axis_name, count, lifted
-from .ways import Steps, Way, calls_of, calls_with_g, is_affordable, ways
+from .ways import BEFORE_AXES, Steps, Way, calls_of, calls_with_g, is_affordable, ways
 
 PARTNERS = ": each entry of g has its own partner, and is multiplied by that before anything is added up"
 # What is made of g and of its partners v, where the sum of g * v belongs.
@@ -53,7 +53,7 @@ def early_sums(first: Observation, x: str) -> Iterator[Family]:
                 text = f"{said}, in one {in_words(call)}{PARTNERS}"
                 predict = partial(_early, way=way, k=k, order=order, written=written)
                 try:
-                    fits = is_affordable(first, x, way) and first.gave(x, predict(first, x))
+                    fits = is_affordable(first, x, way, BEFORE_AXES) and first.gave(x, predict(first, x))
                 except Exception:  # g is not a factor there, or the shapes do not allow it
                     continue
                 if fits:

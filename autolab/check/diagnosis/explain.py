@@ -24,12 +24,13 @@ from .family import Family
 from .jacobian import weights
 from .known_functions import known_function, other_terms
 from .measures import find_measure
+from .mutants import A_STEP
 from .orders import find_order
 from .other_operations import other_operation
 from .products import find_products
 from .regions import find_regions
 from .reshapes import find_reshape
-from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
+from .scaling import ALIKE, INSTEAD, axes_in_words, constant_factor, fixed_number, places, reduction
 from .series import find_near_zero, find_series
 from .tape_slips import find_same_slip, find_tape_slip
 from .terms import find_terms
@@ -68,8 +69,9 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         return diagnosis("unknown", "unknown", about + text + invariant, **more)
     if found.place:
         more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
-    more["alternatives"] = (*(other.name for other in found.also), *found.parts)
-    said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in found.also)])
+    also = [other for other in found.also if A_STEP not in other.text]
+    more["alternatives"] = (*(other.name for other in also), *found.parts)
+    said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in also)])
     return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, found.hint, **more)
 
 
@@ -158,10 +160,14 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         piecewise = ALSO_A_PIECE if wrong[0].reference.elementwise else set[str]()
         if not others and family.name in piecewise and (piece := find_regions(wrong, x)):
             others, sure = [Family(piece.family, piece.text, family.predict)], False
+        elif others and IN_A_LETTER in family.text and (measure := find_measure(wrong, x)):
+            return replace(measure, sure=False)
         elif family.name in PERHAPS_IN_A_PIECE[sure] and (piece := find_regions(wrong, x)):
             text = f"{family.text.format(x=x)}; it {piece.text}"
             return Mistake(family.name, text, sure, family.predict, also=tuple(others), hint=family.hint)
         return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others), hint=family.hint)
+    if not factor and wrong[0].reference.elementwise and (number_of_g := _number_times_g(wrong, x)):
+        return Mistake("upstream only", f"is {number(number_of_g)} times g: a number stands where the local derivative belongs", everywhere)
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
     if factor and not factor.sure and (fixed := fixed_number(answered, x)):
@@ -173,7 +179,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if factor and right:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
-        return replace(factor, sure=factor.sure and everywhere)
+        return replace(factor, sure=factor.sure and everywhere and INSTEAD not in factor.text)
     half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
     if found := None if half else find_products(wrong, x, [*right, *failed]):
         return replace(found, sure=found.sure and everywhere)
@@ -212,7 +218,9 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     ):
         return replace(found, sure=found.sure and not seen)
     pairs = (patterns.find_offsets, _two_slips, find_two_slips)
-    if not (seen and seen.sure) and (found := next(filter(None, (look(wrong, x) for look in pairs)), None)):
+    if not (seen and (seen.sure or seen.family in ONE_SENTENCE)) and (
+        found := next(filter(None, (look(wrong, x) for look in pairs)), None)
+    ):
         return found
     if seen and not (moved and seen.family == "mask"):
         return replace(seen, sure=seen.sure and everywhere)
@@ -269,6 +277,8 @@ def _remember_settings(wrong: list[Observation], every: list[Observation]) -> No
             o.memo["settings", name] = [s[name] for s in settings if name in s]
 
 
+IN_A_LETTER = ", in "  # a slip in one part of a formula may be a factor of the whole, which is simpler to say
+
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
 ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
 
@@ -294,6 +304,7 @@ def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
 
 FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream twice", "upstream size", "upstream collapsed",
          "mask from g"}  # fmt: skip
+ONE_SENTENCE = {"mask", "diagonal only"}  # read from a Jacobian, and simpler than two mistakes
 SHARPER_THAN_A_FACTOR = {"sign", "zero"}
 MOST_SAID = 2  # kinds of mistake in one sentence
 SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": ("variable", "step"),
@@ -347,6 +358,8 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
         predicted.append((family, value))
         if not _equals(value, first, x) or not all(_fits(family, o, x) for o in others):
             continue
+        if family.name in ("variable", "number") and _number_times_g(wrong, x):
+            continue
         if all(_fits(family, o, x) for o in right):
             all_calls.append(family)
             if len(all_calls) == MOST_SAID or family.name in facts or family.complete:
@@ -357,6 +370,18 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     if all_calls:
         return all_calls, True
     return (wrong_calls, False) if wrong_calls and not scaled else None
+
+
+def _number_times_g(wrong: Sequence[Observation], x: str) -> float:
+    """The number, if what came back is the same one times g in all calls; else 0. No value is in it, whatever cancels out in a formula."""
+    ratios = []
+    for o in wrong:
+        got = o.got[x]
+        if got.shape != o.g.shape or got.size < 2 or not o.g.all():
+            return 0.0
+        ratios.append(np.ravel(got / o.g))
+    ratio = np.concatenate(ratios)
+    return float(ratio[0]) if close(ratio, np.full_like(ratio, ratio[0])) else 0.0
 
 
 def _is_said(family: Family, said: list[Family]) -> bool:

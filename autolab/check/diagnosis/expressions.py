@@ -20,6 +20,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
+BETWEEN_TWO = {OPERATORS[kind] for kind in (ast.Sub, ast.Div, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)}
 NAME, CONSTANT, CHOICE, TEXT = "name", "constant", "choice", "text"  # what is not a function of its parts
 
 
@@ -47,6 +48,7 @@ class Expressions:
 
     def __init__(self, tree: ast.Expression):
         self._numbers: dict[tuple, int] = {}
+        self._vain: set[int] = set()
         self._made: list[tuple[Any, Any]] = []  # a function and the numbers of what it is given, or one of the words above
         self._of: dict[int, int] = {}
         self._above: dict[int, ast.AST] = {}
@@ -65,6 +67,10 @@ class Expressions:
                 stale.add(id(above))
                 above = self._above.get(id(above))
         return self._number(tree.body, stale)
+
+    def compares_with_itself(self, number: int) -> bool:
+        """Does an expression compare something with itself, or subtract or divide it? What that is does not matter then."""
+        return number in self._vain
 
     def value(self, number: int, values: Values) -> Any:
         """What an expression comes to with these values; raises what evaluating it raises."""
@@ -102,6 +108,10 @@ class Expressions:
         if key not in self._numbers:
             self._numbers[key] = len(self._made)
             self._made.append((function, parts))
+            if isinstance(parts, tuple) and function is not TEXT:
+                alike = function in BETWEEN_TWO and parts[0] == parts[1]
+                if alike or not self._vain.isdisjoint(part for part in parts if isinstance(part, int)):
+                    self._vain.add(self._numbers[key])
         return self._numbers[key]
 
     def _parts(self, node: ast.AST, number: Callable[[ast.AST], int]) -> tuple[tuple, Any, Any]:

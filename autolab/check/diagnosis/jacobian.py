@@ -236,7 +236,7 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
     yours, right = ~pair.zero, pair.needed
     if not (yours & ~right).any():
         return None
-    if found := _wrapped(pair, yours, right):
+    if not o.reference.elementwise and (found := _wrapped(pair, yours, right)):
         return found
     if not (right & ~yours).any():
         return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
@@ -275,6 +275,8 @@ def _wrapped(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake |
         beside = np.all([at_out[k][:, None] == at_x[k] for k in rest], axis=0) if rest else np.ones(right.shape, bool)
         away = at_x[axis] - at_out[axis][:, None]
         steps = set(away[right & beside].tolist())
+        if len(steps) < 2 and not any(steps):  # no window lies along this axis, and nothing moves along it
+            continue
         extra = yours & ~right
         if not (right & ~beside).any() and np.array_equal(extra, beside & _is_among(away % n, {s % n for s in steps}) & ~right):
             text = f"goes on at the beginning of axis {axis} of {pair.x} where it comes to the end: forward stops at the ends"

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from .expressions import Expressions, Wrong
 
 CONFUSED = {
@@ -77,7 +79,7 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
     seen = {expressions.root}
     for family, text, changed, touched in _changes(tree, formula, names):
         number = expressions.changed(changed, touched)
-        if number not in seen:
+        if number not in seen and not (family == "variable" and expressions.compares_with_itself(number)):
             seen.add(number)
             yield Mutant(family, text, spell(changed)), Wrong(expressions, number)
 
@@ -329,7 +331,7 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
     if isinstance(node.func, ast.Attribute) and method and name in _LEFT_OUT:
         yield *_LEFT_OUT[name], node.func.value
     elif node.args and not method:
-        yield *_LEFT_OUT.get(name, ("step", f"the right one without its {name}")), node.args[0]
+        yield *_LEFT_OUT.get(name, ("step", f"the right one without {step_in_words(name)}")), node.args[0]
     if name == "floor_divide" and len(node.args) == 2:
         yield "number", "the right one with a quotient that is not rounded down", ast.BinOp(node.args[0], ast.Div(), node.args[1])
     if name in ("exp", "sigmoid") and node.args:
@@ -432,12 +434,32 @@ WORDS = {
     "_rstd": "1 / the standard deviation", "_mean": "the mean", "_n": "the number of entries", "_e": "exp(x)", "_cdf": "the normal cdf",
     "_pdf": "the normal density", "_mask": "the mask", "_k": "the number of ties", "_c": "the scale",
     "_inv": "the inverse of R", "_m": "the triangle", "_both": "the triangle with its mirror image", "_q": "Q",
+    "_size": "the length", "_unit": "the unit vector", "_other": "the unit vector of the other input", "_covariance": "the covariance",
+    "_tanh": "tanh(softplus(x))", "_softplus": "softplus(x)", "_left": "a projection", "_right": "a projection",
+    "_v": "the matrix of eigenvectors", "_first": "the first eigenvector", "_last": "the last eigenvector",
+    "_flat": "the rows of g", "_rows": "the rows of x",
 }  # fmt: skip
 
 
 def value_in_words(name: str) -> str:
     """What a letter is called in a sentence."""
-    return "an intermediate value" if name.startswith(PART) else WORDS.get(name, name.removeprefix("_"))
+    if name in WORDS:
+        return WORDS[name]
+    if name.startswith("_"):  # of a formula, which no student has seen
+        return "an intermediate value"
+    return f"the shape of {name.removesuffix('_shape')}" if name.endswith("_shape") else name
+
+
+def step_in_words(name: str) -> str:
+    """What a function is called in a sentence: a student knows those of NumPy, and not the helpers of a formula."""
+    if name in COMPARISONS:
+        return "one of its comparisons"
+    return f"its {name}" if hasattr(np, name) or hasattr(np.linalg, name) or name in SEEN else A_STEP
+
+
+A_STEP = "one of its steps"  # which says little beside another explanation
+COMPARISONS = ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")
+SEEN = ("softmax", "sigmoid", "softplus", "relu", "erf", "mask")
 
 
 def belongs(name: str) -> str:

@@ -152,7 +152,7 @@ def _distinct(wrong: Observations) -> Observations:
 
 
 MOST_JACOBIANS = 3  # each takes a call of the learner's rule for every result
-MOST_ROWS = 128  # of all of them; two are looked at in any case
+MOST_ROWS = 96  # of all of them; two are looked at in any case
 
 
 def _telling(calls: Observations) -> Observations:

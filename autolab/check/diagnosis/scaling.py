@@ -67,6 +67,9 @@ BESIDES = {2: "2 times too large", 0.5: "half as large as it should be", -1: "of
            4: "4 times too large", 0.25: "a quarter as large as it should be"}  # fmt: skip
 
 
+INSTEAD = ", where "  # a quotient of two sizes may be a third that nobody thought of: it is never certain
+
+
 def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
     """A size too many or too few, and a plain number besides; or one size where another belongs."""
     ratio = np.array(ratios)
@@ -74,7 +77,7 @@ def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
     for one, a in known.items():
         for other, b in known.items():
             if close(ratio, a / b):
-                return f"is divided by {other}, where {one} belongs"
+                return f"is divided by {other}{INSTEAD}{one} belongs"
     for name, of in known.items():
         for c, words in BESIDES.items():
             for power, how in ((1, "multiplied"), (-1, "divided")):
@@ -121,6 +124,9 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
             named[f"the size of axis {i} of {y}" + " (the batch size)" * (i == 0 and y == o.reference.inputs[0])] = size
     for i, size in enumerate(o.out.shape):
         named.setdefault(f"the size of axis {i} of the result", size)
+    for y in o.reference.inputs:
+        if len(o.shape(y)) > 1:
+            named[f"the number of rows of {y}, all axes but the last counted"] = math.prod(o.shape(y)[:-1])
     named |= {f"the number of entries of {x}": n, "the number of entries of the result": o.out.size}
     if n % max(o.out.size, 1) == 0:
         named[f"the number of entries of {x} behind each result"] = n / o.out.size

@@ -15,7 +15,7 @@ from .axes import in_words
 from .family import Family
 from .replay import Call
 from .shapes import count
-from .ways import Steps, Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
+from .ways import BEFORE_AXES, Steps, Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
@@ -44,7 +44,7 @@ def other_sizes(first: Observation, x: str) -> Iterator[Family]:
         for key, size in _slips(first, x, way):
             if key not in tried:
                 try:
-                    tried[key] = is_affordable(first, x, way) and _gives(first, x, way, key, size)
+                    tried[key] = is_affordable(first, x, way, BEFORE_AXES) and _gives(first, x, way, key, size)
                 except Exception:  # this size is none of this array, or the function that nobody knows cannot take it
                     tried[key] = False
             if tried[key]:

@@ -17,6 +17,7 @@ import numpy as np
 from ..run.observation import Observation, close
 from .diagnosis import Mistake
 from .family import Family
+from .mutants import step_in_words, value_in_words
 from .replay import Node, Tape
 from .stepwise import row_in_words
 from .traces import Trace
@@ -149,7 +150,7 @@ def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
     elif node.make and node.name in ("sum", "add"):
         yield "upstream collapsed", "adds up the two factors of a product by themselves, and multiplies the sums{where}", _separate_sums
     elif len(node.sources) == 1 and node.make is None and node.name not in SLIPS and node.name.isidentifier():
-        yield "function", f"is the right one without its {node.name}{{where}}", _source(0)
+        yield "function", f"is the right one without {step_in_words(node.name)}{{where}}", _source(0)
 
 
 # ---------- the tapes
@@ -202,7 +203,7 @@ def _lines(o: Observation, x: str) -> Lines | None:
         if tape.nodes[k].sources:
             by_line.setdefault((tape.nodes[k].tag, tape.nodes[k].name), []).append(k)
     names = [n for n, v in o.names.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
-    words = dict(enumerate(names))
+    words = dict(enumerate(map(value_in_words, names)))
     words[at] = "g"
     return Lines(tape, by_line, words)
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..run.observation import Observation
 from .family import Family
 from .replay import Call
-from .ways import Way, calls_of, is_affordable, ways
+from .ways import BEFORE_AXES, Way, calls_of, is_affordable, ways
 
 OTHER = {"tril": np.triu, "triu": np.tril}
 STEP = {"tril": -1, "triu": 1}  # away from the diagonal
@@ -47,7 +47,7 @@ def other_triangles(first: Observation, x: str) -> Iterator[Family]:
             for text, cut in WAYS.items():
                 predict = partial(_cut, way=way, some=some, cut=cut)
                 try:
-                    fits = is_affordable(first, x, way) and first.gave(x, predict(first, x))
+                    fits = is_affordable(first, x, way, BEFORE_AXES) and first.gave(x, predict(first, x))
                 except Exception:  # there is no such part
                     continue
                 if fits:

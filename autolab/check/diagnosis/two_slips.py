@@ -52,7 +52,7 @@ def _distinct(o: Observation, x: str) -> list[tuple[Family, np.ndarray]]:
         with contextlib.suppress(Exception):  # it cannot be made here
             predicted.append((family, np.asarray(family.predict(o, x))))
     for family, value in predicted:
-        if family.name in WHOLE:
+        if family.name in WHOLE or family.complete:
             continue
         if value.shape == right.shape and value.dtype.kind == "f" and np.all(np.isfinite(value)) and not close(value, right):
             found.setdefault((np.round(value / size, 8) + 0.0).tobytes(), (family, value))

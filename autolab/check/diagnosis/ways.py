@@ -286,12 +286,19 @@ def calls_of(o: Observation, x: str, way: Way, g: Any = None) -> list[Call]:
 
 
 MOST_WORK = 4000  # operations on arrays, each some microseconds
+BEFORE_AXES = 0.6  # how much of them may be spent before other axes are tried, which are likelier
 
 
-def is_affordable(o: Observation, x: str, way: Way) -> bool:
-    """May one more change be tried on this call? A check takes its time, and a lesson has many."""
-    o.memo["spent", x] = spent = o.memo.get(("spent", x), 0) + way.work(o, x)
-    return spent <= MOST_WORK
+def is_affordable(o: Observation, x: str, way: Way, share: float = 1.0) -> bool:
+    """May one more change be tried on this call? A check takes its time, and a lesson has many.
+
+    `share`: how much of it may be spent then, where something else is tried after it.
+    """
+    work, spent = way.work(o, x), o.memo.get(("spent", x), 0)
+    if spent + work > share * MOST_WORK:
+        return False
+    o.memo["spent", x] = spent + work
+    return True
 
 
 def calls_that_count(o: Observation, x: str, way: Way) -> list[int]:

@@ -184,6 +184,15 @@ class Reference:
         found.rules = {x: (rule(x, found.rules[x][0]), found.rules[x][1]) for x in found.inputs if x in row.rules}
         return found
 
+    def require_one_result(self) -> None:
+        """Raise LookupError for a row with several results: a rule that is checked has one g."""
+        if self.row is not None and self.row.outputs != 1:
+            several = "several results" if self.row.outputs < 0 else f"{self.row.outputs} results"
+            raise LookupError(
+                f"{self.name!r} has {several}, and the checker looks at rules of operations with one. Name the result that is meant, in a "
+                f"function on tensors: diagnose(rule, lambda x: autolab.sort(x)[0], [x]) looks at the first result of sort."
+            )
+
     def environment(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> dict[str, Any]:
         """Every name that a rule may ask for."""
         names = dict(zip(self.inputs, inputs, strict=False))
