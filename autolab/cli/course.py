@@ -117,7 +117,7 @@ def course() -> None:
 @course.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("sets", nargs=-1)
-@click.option("--weeks", type=click.Choice(["8", "12"]), help="Its problem sets and a schedule, in place of SETS.")
+@click.option("--weeks", type=click.Choice(["8", "12"]), help="Its problem sets and a schedule; SETS come besides.")
 @click.option("--start", type=click.DateTime(["%Y-%m-%d"]), help="With --weeks: the first day, such as 2027-02-01, for dates.")
 @click.option("--release/--no-release", default=True, help="Also make the students' notebooks (a few seconds a set).")
 @JSON
@@ -127,25 +127,27 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
 
     Afterwards FOLDER holds source/ (with solutions), text/ (what you edit), release/ (what students get) and
     nbgrader_config.py: every nbgrader command works in it. With --weeks it has schedule.md as well: what to read, hand out and
-    collect in which week.
+    collect in which week; SETS are then what comes besides, such as the capstone.
 
     \b
         autolab course new mycourse ps2 ps3
-        autolab course new mycourse --weeks 12 --start 2027-02-01
+        autolab course new mycourse --weeks 12 --start 2027-02-01 capstone
     """
-    if sets and weeks:
-        raise CommandError(f"--weeks {weeks} has its own problem sets: leave {' '.join(sets)} out, or leave --weeks out")
     if start and not weeks:
         raise CommandError("--start is the first day of a schedule: say --weeks 8 or --weeks 12 as well")
     from autolab.course import schedule
+
+    planned = schedule.sets_of(int(weeks)) if weeks else ()
+    if twice := " ".join(name for name in sets if name in planned):
+        raise CommandError(f"--weeks {weeks} has {twice} already: leave {twice} out, or leave --weeks out")
     from autolab.course.problem_sets import problem_sets
 
     problem_sets()  # says what to install before it is found that nbgrader is missing too
     from autolab.course.scaffold import nbgrader, new_course
 
-    made = new_course(folder, schedule.sets_of(int(weeks)) if weeks else sets)
+    made = new_course(folder, (*planned, *sets))
     if weeks:
-        (folder / schedule.FILE).write_text(schedule.schedule(int(weeks), start.date() if start else None), "utf-8")
+        (folder / schedule.FILE).write_text(schedule.schedule(int(weeks), start.date() if start else None, sets), "utf-8")
     for name in made if release else ():
         click.echo(f"{name}: making what students get", err=True)
         nbgrader(folder, "generate_assignment", name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -56,10 +57,11 @@ def sets_of(weeks: int) -> tuple[str, ...]:
     return tuple(sorted({week.problem_set for week in SCHEDULES[weeks]} - {""}))
 
 
-def schedule(weeks: int, start: date | None = None) -> str:
+def schedule(weeks: int, start: date | None = None, besides: Sequence[str] = ()) -> str:
     """The page for a class, in Markdown: what to read, what is handed out, what is due; with dates if the first day is said.
 
-    A problem set is handed out in the week in which it is begun, and due on the last day of the week in which it ends.
+    A problem set is handed out in the week in which it is begun, and due on the last day of the week in which it ends. Sets that
+    come `besides`, such as the capstone, are in no week: their dates are the teacher's.
 
     >>> print(schedule(8, date(2027, 2, 1)).splitlines()[4])
     | 1 | 2027-02-01 | 00, 01, 02, 03 | ps1 | ps1: the chain rule and a scalar engine, in pieces | 2027-02-07 |
@@ -79,4 +81,5 @@ def schedule(weeks: int, start: date | None = None) -> str:
     table = ["| " + " | ".join(row) + " |" for row in [head, *rows]]
     table.insert(1, "|---" * len(head) + "|")
     read = sorted({number for week in SCHEDULES[weeks] for number in week.lessons})
-    return "\n".join([f"# {weeks} weeks", "", *table, "", "Lessons:", "", *(f"- {number}: {titles[number]}" for number in read), ""])
+    more = ["Besides the weeks:", "", *(f"- {name}: {topics[name]}" for name in besides), ""] if besides else []
+    return "\n".join([f"# {weeks} weeks", "", *table, "", *more, "Lessons:", "", *(f"- {number}: {titles[number]}" for number in read), ""])

@@ -43,6 +43,13 @@ def test_a_module_with_an_error_is_read_again_when_it_is_mended(here):
     assert engine.N == 1
 
 
+def test_an_error_names_the_line_as_it_was_saved_last(here):
+    engine = LiveModule("tiny_engine")
+    for line in ("first", "second"):
+        (here / "tiny_engine.py").write_text(f"class Value:\n    def __init__(self, data):\n        self.data = {line}")
+        assert f"self.data = {line}" in said("capstone_scalars", engine)
+
+
 def test_a_module_that_is_not_there_is_named(here):
     assert "there is no tiny_engine.py beside this notebook" in said("capstone_scalars", LiveModule("tiny_engine"))
 

@@ -98,10 +98,18 @@ def test_a_schedule_hands_each_set_out_and_collects_it_once(weeks):
     assert sorted(handed_out) == sorted(due) == list(sets_of(weeks))
 
 
+def test_the_capstone_comes_besides_the_weeks(tmp_path):
+    folder = tmp_path / "mycourse"
+    done = CliRunner().invoke(course, ["new", str(folder), "--weeks", "12", "capstone", "--no-release"])
+    assert done.exit_code == 0, done.output
+    assert (folder / "source/capstone/my_engine.py").is_file() and (folder / "source/ps8").is_dir()
+    assert "- capstone: your own engine" in (folder / "schedule.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("words", "said"), [(["ps2", "--weeks", "8"], "leave ps2 out"), (["--start", "2027-02-01"], "--weeks 8 or --weeks 12")]
 )
-def test_weeks_and_names_of_sets_exclude_each_other(tmp_path, words, said):
+def test_what_does_not_go_together_is_said(tmp_path, words, said):
     done = CliRunner().invoke(course, ["new", str(tmp_path / "mycourse"), *words])
     assert done.exit_code == 2 and said in done.stderr
     assert list(tmp_path.iterdir()) == []

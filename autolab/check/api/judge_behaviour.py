@@ -163,7 +163,7 @@ def _same(got: Any, want: Any, scene: Scene) -> bool:
 def _fact(scene: Scene, data: Data, want: Data, key: str) -> str:
     name, got, expected = scene.says.get(key, key), data.get(key), want[key]
     if not scene.tells:
-        return f"{name}: received {_show(got)}, and something else suits it"
+        return f"{name}: received {_show(got)}, which is not right"
     if got is None:
         return f"{name}: received nothing, expected {_show(expected)}"
     if not isinstance(got, str) and not isinstance(expected, str):

@@ -94,6 +94,17 @@ def _line_accumulating(w, b, points, rate, steps):
     return w, b, losses
 
 
+LINE_STEPS = {2: 3, 5: 6}  # for so many points
+
+
+def _line_point_by_point(w, b, points, rate, steps):
+    for _ in range(steps):
+        for x, t in points:
+            error = w * x + b - t
+            w, b = w - rate * 2 * error * x, b - rate * 2 * error
+    return {"w": w, "b": b}
+
+
 def _line_stale(new_losses: bool, *wrong: str) -> Callable:
     """The graph is built once, on the numbers of the start; `wrong` is how its backward leaves the nodes inside."""
 
@@ -138,8 +149,11 @@ STALE_GRAPH = repaired("stale_graph", _line, [
     Mistake("accumulation", "Old gradients are still in .grad when the next step begins", "What is in .grad when the second step begins?",
             _line_accumulating),
 ], [
-    ("two points", *_fit_line(2, 3), "three steps downhill", "Print the losses. What do they say about the graph?", 3),
-    ("five points", *_fit_line(5, 6), "six steps downhill, on more points", "Compare the second step with paper.", 3),
+    ("two points", *_fit_line(2, LINE_STEPS[2]), "three steps downhill", "Print the losses. What do they say about the graph?", 3),
+    ("five points", *_fit_line(5, LINE_STEPS[5]), "six steps downhill, on more points", "Compare the second step with paper.", 3),
+], [
+    Slip("order", "The line moves after each point, not once for all of them", "The loss is a sum over the points; one step follows it.",
+         lambda w, b, x, t: _line_point_by_point(w, b, list(zip(x, t, strict=True)), 0.02, LINE_STEPS[len(x)])),
 ])  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import linecache
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -67,6 +68,7 @@ def _load(path: Path) -> tuple[ModuleType, dict[Path, tuple[int, int] | None]]:
     read = {file: _state(file) for file in _files(path)}
     for file in read:
         sys.modules.pop(file.stem, None)
+        linecache.cache.pop(str(file), None)  # else an error names a line as it was before
     importlib.invalidate_caches()
     before, places = sys.dont_write_bytecode, sys.path[:]
     sys.dont_write_bytecode = True  # a file saved twice in a second would be mistaken for its copy

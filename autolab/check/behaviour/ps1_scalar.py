@@ -37,7 +37,7 @@ def table_of(candidate, x) -> Data:
         raise UnexpectedResult(f"result is a {type(table).__name__}, expected a dict with the entries of the table")
     missing = [name for name in ENTRIES if name not in table]
     if missing:
-        raise KeyError(f"the table has no entry {missing[0]!r}")
+        raise UnexpectedResult(f"the table has no entry {missing[0]!r}")
     return {name: table[name] for name in ENTRIES}
 
 
@@ -84,7 +84,9 @@ SLIPS: dict[str, list[tuple]] = {
     "mul": [("swapped", "Each factor has its own value as its derivative", "Nudge x by 0.01: how far does x * y move?",
              lambda x, y: (x, y))],
     "pow": [("factor", "The exponent does not come down", "What is the derivative of x ** 3?", lambda x, y: (x**2,)),
-            ("power", "The exponent stays as it was", "What is the derivative of x ** 3?", lambda x, y: (3 * x**3,))],
+            ("power", "The exponent stays as it was", "What is the derivative of x ** 3?", lambda x, y: (3 * x**3,)),
+            ("power", "1 is taken from the power, not from the exponent", "Python reads n * x ** n - 1 as (n * x ** n) - 1.",
+             lambda x, y: (3 * x**3 - 1,))],
     "exp": [("forward", "The derivative of exp is taken at the result", "exp has been applied once already.",
              lambda x, y: (np.exp(np.exp(x)),)),
             ("variable", "The derivative of exp is x times smaller or larger than it should be",
@@ -103,7 +105,11 @@ SLIPS: dict[str, list[tuple]] = {
 def _node(made: Any) -> Data:
     for name in ("data", "parents", "local"):
         if not hasattr(made, name):
-            raise AttributeError(f"the result has no attribute {name!r}; it should be a Value with data, parents and local")
+            raise UnexpectedResult(f"the result, a {type(made).__name__}, has no {name}; it should be a Value with data, parents and local")
+    for name in ("parents", "local"):
+        if not hasattr(getattr(made, name), "__len__"):
+            said = type(getattr(made, name)).__name__
+            raise UnexpectedResult(f"the result's {name} is a {said}, expected a tuple; with one entry it needs a comma: (x,)")
     return {"value": made.data, "parents": len(made.parents), "local": [float(d) for d in made.local]}
 
 
@@ -155,11 +161,12 @@ def graph(kind: str) -> ScalarNode:
 
 def _order(*kinds: str):
     def walk(f, kind):
-        nodes = [n if isinstance(n, ScalarNode) else getattr(n, "node", n) for n in f(graph(kind))]
+        root = graph(kind)
+        nodes = [n if isinstance(n, ScalarNode) else getattr(n, "node", n) for n in f(root)]
         place = {id(n): i for i, n in enumerate(nodes)}
         ahead = all(place.get(id(p), -1) < place[id(n)] for n in nodes for p in n.parents)
         behind = all(place.get(id(p), -1) > place[id(n)] for n in nodes for p in n.parents)
-        return {"count": len(nodes), "different": len(place), "parents first": ahead, "reversed": behind}
+        return {"count": len(nodes), "different": len(place), "parents first": ahead, "reversed": behind, "root": id(root) in place}
 
     def play(f, *_):
         seen = [walk(f, kind) for kind in kinds]
@@ -183,6 +190,9 @@ ORDER = Behaviour("topological_order", (
                      BACKWARDS,
                      Slip("visited", "Some nodes are in the list more than once", "Remember which nodes you have been to.",
                           lambda: {"count": 9, "different": 5}),
+                     Slip("visited", "Two nodes with equal numbers are taken for one",
+                          "a and b may both be 2 and are still two nodes: compare them by `is`, not their data.",
+                          lambda: {"count": 4, "different": 4, "root": True}),
                      Slip("order", "A node appears before one of its parents: it was put on the list when it was first seen",
                           "A node may go on the list when all its parents are there, not earlier.",
                           lambda: {"count": 5, "different": 5, "parents first": False})]),

@@ -120,7 +120,12 @@ SCALARS = Behaviour(
     "capstone_scalars",
     (
         program_scene(
-            "values", _scalar_values, "every operation has its result", "Compare one line with a pocket calculator.", 1, _floats(2)
+            "values",
+            _scalar_values,
+            "every operation has its result",
+            "Compare one line with a pocket calculator. -a is a * -1, so * has to take a plain number, too.",
+            1,
+            _floats(2),
         ),
         program_scene(
             "one operation",

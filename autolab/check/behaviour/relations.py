@@ -36,6 +36,8 @@ def _factor(pairs: Sequence[Pair]) -> tuple[str, str] | None:
         for power, words in POWERS.items():
             if np.all(np.abs(real - values**power) <= 1e-9 * np.abs(real)):
                 return "factor", f"what it should be, {words.format(said)}"
+    if all(want.size == 1 for _, want, _ in pairs):  # one number is always a multiple of another
+        return None
     return "constant", f"a multiple of what it should be, another one for other numbers ({' and '.join(map(number, real[:2]))})"
 
 
@@ -83,8 +85,8 @@ def _places(pairs: Sequence[Pair]) -> tuple[str, str] | None:
     if not all(np.array_equal(w, wrong[0]) for w in wrong) or wrong[0].all() or not wrong[0].any():
         return None
     at = np.flatnonzero(wrong[0]).tolist()
-    where = f"[{at[0]}]" if len(at) == 1 else f"{at}"
-    return "places", f"wrong at {where} alone, and right at the other {int((~wrong[0]).sum())} places"
+    where, right = f"[{at[0]}]" if len(at) == 1 else f"{at}", int((~wrong[0]).sum())
+    return "places", f"wrong at {where} alone, and right at the other {f'{right} places' if right > 1 else 'place'}"
 
 
 def said_of(name: str, found: tuple[str, str]) -> str:
