@@ -197,7 +197,8 @@ def nll_loss(
         raise not_implemented("nll_loss_out_frame", input)
     if weight is not None and weight.payload.dtype != input.payload.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}: convert the weight")
-    w = fixed(np.ones(classes, input.payload.dtype)) if weight is None else weight.detach()
+    ones = np.ones(classes, input.payload.dtype) if weight is None else None
+    w = weight.detach() if weight is not None else ones if modes.tracer is None else fixed(ones)
     settings = {"reduction": reduction, "ignore_index": ignore_index, "axis": min(1 - input.ndim, -1)}
     return apply(nn.nll_loss, (input, target, w), settings)
 
