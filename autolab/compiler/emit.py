@@ -36,15 +36,7 @@ class Source:
         self.texts: list[str] = []  # of functions that the text calls
         # taken: what the text itself says
         names.update(
-            accumulate=accumulate,
-            store=store,
-            within=within,
-            float64=np.float64,
-            add_reduce=np.add.reduce,
-            range=range,
-            min=min,
-            args=None,
-            kwargs=None,
+            accumulate=accumulate, within=within, float64=np.float64, add_reduce=np.add.reduce, range=range, min=min, args=None, kwargs=None
         )
         self.given: dict[Value, str] = {}  # how the text speaks of a value
         self.static: dict[Value, np.ndarray[Any, Any]] = {}  # values that live in a buffer
@@ -110,7 +102,7 @@ class Source:
             run = f"{step.place}.grad = None" if step.place else f"{self.bind(step.effect.run, 'again')}()  # {step.effect.what}"
             self.lines.append(run)
         elif isinstance(step, Store):
-            self.lines.append(f"store({step.place}, {self.speak(step.value)})")
+            self.lines.append(f"{self.bind(store, 'store')}({step.place}, {self.speak(step.value)})")
         elif isinstance(step, Within):
             self.lines.append(f"within({self.speak(step.value)}, {self.speak(step.low)}, {self.speak(step.high)})")
         elif isinstance(step, Refuse):
