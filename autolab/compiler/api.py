@@ -99,7 +99,8 @@ class Program:
         numbers = [int(tracer.known(t)) for t in outputs]
         if tracer.broken:
             raise CannotCompile("it returns a tensor that no operation of the function made")
-        own = [n not in tracer.made | tracer.constants for n in numbers]  # an argument, or a tensor from outside, handed back
+        constants = {n for n in tracer.constants if not tracer.tensors[n].wants_grad}
+        own = [n not in tracer.made | constants for n in numbers]  # an argument, or a tensor from outside, handed back
         if any(is_own and id(t) not in builder.places and id(t) not in tracer.outside for t, is_own in zip(outputs, own)):
             raise CannotCompile("it returns a gradient that was accumulated")
         values = [None if is_own else builder.value(n) for n, is_own in zip(numbers, own)]  # type: ignore[arg-type]

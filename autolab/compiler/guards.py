@@ -243,11 +243,11 @@ class Guards:
             if hasattr(function, "__dict__") and not isinstance(function, type | types.ModuleType) and function is not None:
                 self.look_into(function, self.name(function), 0)
             return
-        inner = inspect.unwrap(function)
-        if id(function) in self.seen or (own_library(inner) and not isinstance(inner, Module)):
+        inner, made = inspect.unwrap(function), written_in(function)
+        if id(function) in self.seen or (made in LIBRARIES and own_library(inner) and not isinstance(inner, Module)):
             return
         self.seen.add(id(function))
-        names = () if of_library(function) else every_name(function.__code__)  # of what `func` makes of a function, only what it holds
+        names = () if made == OURS else every_name(function.__code__)  # of what `func` makes of a function, only what it holds
         self.code_names.update(names)
         own = self.name(function)
         impure = sorted(IMPURE & set(names))
@@ -288,9 +288,9 @@ def own_library(thing: Any) -> bool:
     return package(thing) in LIBRARIES
 
 
-def of_library(function: types.FunctionType) -> bool:
-    """Whether we wrote its code, whatever it is called after."""
-    return str(function.__globals__.get("__name__")).startswith(OURS)
+def written_in(function: types.FunctionType) -> str:
+    """The package of its code, whatever it is called after."""
+    return str(function.__globals__.get("__name__")).partition(".")[0]
 
 
 def installed(thing: Any) -> bool:

@@ -194,7 +194,8 @@ class Lowering:
         """What x * 1, x + 0 and the like are without being computed."""
         if function is np.multiply and len(args) == 2:
             for one, other in (args, args[::-1]):
-                if isinstance(one, Value) and one.constant and isinstance(other, Value) and uniform(one) == 1:
+                # not of what was read from a tensor: its memory may be written to while the product is kept
+                if isinstance(one, Value) and one.constant and isinstance(other, Value) and not other.root.source and uniform(one) == 1:
                     shape = np.broadcast_shapes(one.sample.shape, other.sample.shape)
                     if shape == other.sample.shape and one.sample.dtype == other.sample.dtype:
                         return other

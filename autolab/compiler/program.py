@@ -95,6 +95,7 @@ class Builder:
             elif isinstance(event, Write):
                 value, before = self.value(event.result), self.values.pop(event.tensor, None)
                 self.loaded.discard(event.tensor)
+                self.to.known.clear()  # what was computed from it, or from a view of it, may be another number now
                 self.to.steps.append(Store(self.name(tracer.tensors[event.tensor]), value, before))
             else:
                 self.to.steps.append(Again(event, "" if event.tensor is None else self.name(event.tensor)))
@@ -127,6 +128,7 @@ class Builder:
         for n in self.loaded:
             self.values.pop(n, None)
         self.loaded.clear()
+        self.to.known.clear()
 
     def value(self, n: int) -> Value:
         """The value of a tensor by its number."""
@@ -212,6 +214,7 @@ class Builder:
         for n in [n for n in self.loaded if n in self.tracer.gradients]:
             self.loaded.discard(n)
             self.values.pop(n, None)
+            self.to.known.clear()
 
     def ones(self, n: int) -> Value:
         return self.to.constant(np.ones_like(self.value(n).sample)[()])

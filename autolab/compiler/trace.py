@@ -217,8 +217,10 @@ class Tracer:
         if not isinstance(a, np.ndarray):
             return a
         n = self.same_numbers(a)
-        t = next((t for t in self.outside.values() if t.payload is a), None) if n is None else None
-        return a if n is None and t is None else Ref(n) if t is None else self.known(t)
+        if n is not None:
+            return Ref(n)
+        t = next((t for t in self.outside.values() if t.payload is a), None)
+        return a if t is None else self.known(t)
 
     def seed(self, g: Any) -> None:
         """The 1 that a backward pass starts from when nobody says what to start from."""
@@ -250,6 +252,9 @@ class Tracer:
             return
         if returned:
             self.returned(tuple(zip(starts, seeds)), options)
+            return
+        if not all(id(leaf) in self.outside or self.is_argument(leaf) for leaf in leaves):
+            self.leave("a backward pass fills the gradient of a tensor that the function made")
             return
         self.events.append(Backward(starts[0], tuple(leaves), not options["retain_graph"]))
         for leaf in leaves:
@@ -358,10 +363,8 @@ class Tracer:
     def finish(self) -> None:
         """What can be seen only at the end."""
         for t, version, payload in self.versions:
-            moved = t.payload is not payload and (
-                id(t) not in self.writes or type(payload) is np.ndarray
-            )  # a number is another object then
-            if moved or t.version[0] != self.writes.get(id(t), version):
+            replaceable = id(t) in self.writes and type(payload) is not np.ndarray  # a number that was written is another object
+            if (t.payload is not payload and not replaceable) or t.version[0] != self.writes.get(id(t), version):
                 self.leave("a tensor from outside is written to")
         for t in self.tensors:
             if t.edge is not None and not isinstance(t.edge, tuple) and t.edge.hooks is not None:

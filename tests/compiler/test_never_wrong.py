@@ -1,6 +1,7 @@
 """What a traced call does not say by itself: each of these was once replayed wrongly, or could have been."""
 
 import collections
+import functools
 import os
 import types
 
@@ -368,6 +369,70 @@ def test_classes_in_range_are_replayed():
         f(ones(2, 4), torch.tensor([k, 3]))
     assert "compiled" in str(explain(f))
     assert "eager" not in str(explain(f))
+
+
+def a_view_around_a_write(compiled):
+    total = torch.zeros(2)
+
+    def f(x):
+        view = total[:1]
+        before = view * 2
+        total.add_(x)
+        return before + view * 2
+
+    f = compiled(f)
+    return [f(ones(2) * k) for k in range(1, 4)]
+
+
+def two_passes(compiled):
+    w = ones(2, grad=True)
+
+    def f(x):
+        (w * x).sum().backward()
+        first = w.grad * 1
+        (w * x * 2).sum().backward()
+        second = w.grad * 1
+        w.grad = None
+        return first, second
+
+    f = compiled(f)
+    return [f(ones(2) * k) for k in range(1, 4)]
+
+
+def a_leaf_made_inside(compiled):
+    def f(x):
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        (w * x).sum().backward()
+        return w.grad * 2
+
+    f = compiled(f)
+    return [f(ones(2) * k) for k in range(1, 4)]
+
+
+def a_leaf_that_is_returned(compiled):
+    f = compiled(lambda x: torch.zeros(2, requires_grad=True))
+    return [f(ones(2)).requires_grad for _ in range(3)]
+
+
+def a_function_that_wears_our_name(compiled):
+    settings = {"scale": 2.0}
+
+    @functools.wraps(torch.relu)
+    def scaled(x):
+        return torch.relu(x) * settings["scale"]
+
+    f, seen = compiled(scaled), []
+    for scale in (2.0, 3.0, 2.0):
+        settings["scale"] = scale
+        seen.append(f(ones(2)))
+    return seen
+
+
+@pytest.mark.parametrize(
+    "story", [a_view_around_a_write, two_passes, a_leaf_made_inside, a_leaf_that_is_returned, a_function_that_wears_our_name]
+)
+def test_stories_that_a_compiled_function_once_told_otherwise(story):
+    same_story(story)
 
 
 def test_a_tensor_from_outside_is_handed_back_though_nothing_else_uses_it():
