@@ -44,7 +44,7 @@ class Guards:
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.conditions: list[str] = []
-        self.names: dict[str, Any] = {"Tensor": Tensor, "same_array": same_array, "hooked": hooked}
+        self.names: dict[str, Any] = {"Tensor": Tensor, "same_array": same_array, "hooked": hooked, "of_data": of_data}
         self.known: dict[int, str] = {}
         self.inputs: list[Tensor] = []
         self.places: list[str] = []  # how each input is reached from args and kwargs
@@ -138,7 +138,7 @@ class Guards:
             dtype = self.name(t.payload.dtype)
             self.conditions.append(
                 f"isinstance({place}, Tensor) and {place}.payload.shape == {t.payload.shape} and {place}.payload.dtype is {dtype} "
-                f"and {wanted} and {place}.level == 0 and {place}.view_info is None"
+                f"and {wanted} and {place}.level == 0 and ({place}.view_info is None or of_data({place}))"
             )
             twin = next((i for i, other in enumerate(self.inputs) if other is t), None)
             self.conditions += [f"{place} is {self.places[twin]}"] if twin is not None else [f"{place} is not {p}" for p in self.places]
@@ -302,6 +302,12 @@ def installed(thing: Any) -> bool:
 def package(thing: Any) -> str:
     name = thing.__name__ if isinstance(thing, types.ModuleType) else thing.__module__
     return (name or "").partition(".")[0]
+
+
+def of_data(t: Tensor) -> bool:
+    """Whether a view has no history that could change behind it, and lies in memory like any other tensor: a slice of the data, say."""
+    base = t.view_info.base  # type: ignore[union-attr]
+    return not t.wants_grad and not base.wants_grad and base.edge is None and not base.level and t.payload.flags.c_contiguous
 
 
 def hooked(t: Tensor) -> bool:

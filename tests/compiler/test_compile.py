@@ -418,15 +418,36 @@ KEYS = {
 def test_an_index_may_be_another_at_each_call(name):
     f = torch.compile(lambda x, i, k: (KEYS[name](x, i, k) ** 2).sum())
     for i, k in (([0, 2], [1, 3]), ([1, 1], [-1, 0])):
-        x, y = (torch.arange(12.0).reshape(3, 4).requires_grad_() for _ in range(2))
+        x, y = (torch.arange(12.0).reshape(3, 4).clone().requires_grad_() for _ in range(2))
         i, k = torch.tensor(i), torch.tensor(k)
         f(x, i, k).backward()
         (KEYS[name](y, i, k) ** 2).sum().backward()
         same(x.grad, y.grad)
-    assert is_compiled(f)
+    assert is_compiled(f) and len(explain(f).programs) == 1
     if name != "columns":
         with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
             f(x, torch.tensor([0, 3]), k)
+        assert len(explain(f).programs) == 1
+
+
+def test_slices_of_the_data_are_served_by_one_program():
+    data, net = torch.randn(12, 4), torch.nn.Linear(4, 2)
+    f = torch.compile(lambda x: net(x).square().sum())
+    for k in (0, 3, 6):
+        same(f(data[k : k + 3]), net(data[k : k + 3]).square().sum())
+    assert len(explain(f).programs) == 1
+    same(f(data.T[:4].reshape(4, 12)[:, :4]), net(data.T[:4].reshape(4, 12)[:, :4]).square().sum())  # apart in memory
+
+
+def test_a_slice_of_what_has_a_history_is_traced_with_it():
+    w, net = torch.randn(6, 4, requires_grad=True), torch.nn.Linear(4, 2)
+    f = torch.compile(lambda x: net(x).square().sum())
+    for _ in range(2):
+        w.grad = None
+        f((w * 2)[:3]).backward()
+        got, w.grad = w.grad, None
+        net((w * 2)[:3]).square().sum().backward()
+        same(got, w.grad)
 
 
 def test_an_index_from_outside_is_read_at_each_call():
