@@ -253,9 +253,7 @@ class Tracer:
         if returned:
             self.returned(tuple(zip(starts, seeds)), options)
             return
-        if not all(id(leaf) in self.outside or self.is_argument(leaf) for leaf in leaves):
-            self.leave("a backward pass fills the gradient of a tensor that the function made")
-            return
+        leaves = [leaf for leaf in leaves if self.is_given(leaf)]  # of others nobody may read the gradient
         self.events.append(Backward(starts[0], tuple(leaves), not options["retain_graph"]))
         for leaf in leaves:
             if leaf._grad is not None:
@@ -313,6 +311,8 @@ class Tracer:
     def gradient_read(self, t: Tensor) -> None:
         """Python may ask whether there is one yet."""
         self.read[id(t)] = t
+        if not self.is_given(t):
+            self.leave("the gradient of a tensor that the function made is read")
 
     def looked(self, t: Tensor, low: Any = None, high: Any = None) -> None:
         """Python looks at numbers, and does the same for all that are in [low, high)."""
@@ -342,6 +342,10 @@ class Tracer:
             self.versions = [(t, t.version[0], t.payload) for t, _, _ in self.versions]
             self.writes.clear()
         return result
+
+    def is_given(self, t: Tensor) -> bool:
+        """Whether the function did not make it."""
+        return id(t) in self.outside or self.is_argument(t)
 
     def is_argument(self, t: Tensor) -> bool:
         return any(self.tensors[n] is t for n in self.inputs)
