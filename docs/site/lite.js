@@ -83,7 +83,7 @@
   }, 30000);
 
   // A worker that computes cannot be interrupted here, and one that cannot start does not say so.
-  var waited = {}, LONG = {
+  var waited = {}, told = {}, LONG = {
     busy: ["A cell has been running for ", " seconds. If it does not end, Kernel → Restart Kernel stops it; what is written in the notebook stays."],
     unknown: ["Python has not started after ", " seconds. On a slow machine, wait. Else reload the page, which fetches what did not arrive; "
       + "what is written in the notebook stays."]
@@ -92,7 +92,11 @@
     for (var status in LONG) {
       var seen = document.querySelector('.jp-Notebook-ExecutionIndicator[data-status="' + status + '"]');
       waited[status] = seen ? (waited[status] || 0) + 1 : 0;
-      if (waited[status] === patience()) say(LONG[status][0] + patience() + LONG[status][1], status === "unknown" ? reading : null);
+      if (!seen) told[status] = false;
+      if (waited[status] >= patience() && !told[status]) { // not "===": the cell before may have been running a moment ago
+        told[status] = true;
+        say(LONG[status][0] + patience() + LONG[status][1], status === "unknown" ? reading : null);
+      }
     }
   }, 1000);
 })();

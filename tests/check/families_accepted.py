@@ -16,7 +16,7 @@ from autolab.autograd import Function
 from autolab.check import SPECS, Reference, Spec
 from autolab.check.api.check import require
 from autolab.check.api.score import RowCandidate
-from autolab.check.diagnosis.expressions import Values, Wrong
+from autolab.check.diagnosis.formulas.expressions import Values, Wrong
 from autolab.check.run.cases import broadcast_for, cases
 from autolab.check.run.specs import load_rows, spec_for
 from autolab.engine.op import LINEAR

@@ -8,7 +8,7 @@ import pytest
 import autolab
 from autolab.check import check, diagnose
 from autolab.check.behaviour.relations import relation
-from autolab.check.diagnosis.mutants import A_STEP, mutants, step_in_words, value_in_words
+from autolab.check.diagnosis.formulas.mutants import A_STEP, mutants, step_in_words, value_in_words
 
 
 def said(name, rule):

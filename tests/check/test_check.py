@@ -11,7 +11,7 @@ import pytest
 from autolab.autograd import Function
 from autolab.check import SPECS, LocalCandidate, Reference, Spec, check, diagnose, judge
 from autolab.check.api.score import RowCandidate, mutation_score
-from autolab.check.diagnosis.equivalent_formulas import NamedFormula
+from autolab.check.diagnosis.formulas.equivalent_formulas import NamedFormula
 from autolab.check.run.cases import forget
 from autolab.check.run.inputs import BROADCAST, draw
 from autolab.check.run.observation import Observation, observe

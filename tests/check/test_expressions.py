@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from autolab.check.diagnosis.expressions import Expressions, Values, Wrong
-from autolab.check.diagnosis.mutants import mutants
+from autolab.check.diagnosis.formulas.expressions import Expressions, Values, Wrong
+from autolab.check.diagnosis.formulas.mutants import mutants
 
 X = np.array([[0.5, -1.5, 2.0], [1.0, 3.0, -0.25]])
 FORMULAS = [

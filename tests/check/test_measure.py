@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autolab.check import SPECS, Reference
-from autolab.check.diagnosis.equivalent_formulas import EQUIVALENT_FORMULAS, equivalent_formulas
+from autolab.check.diagnosis.formulas.equivalent_formulas import EQUIVALENT_FORMULAS, equivalent_formulas
 from autolab.check.run.cases import cases
 from autolab.check.run.observation import close
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from autolab.check import Kink, Reference, Spec, prove
-from autolab.check.diagnosis.expressions import Values
-from autolab.check.diagnosis.mutants import mutants
+from autolab.check.diagnosis.formulas.expressions import Values
+from autolab.check.diagnosis.formulas.mutants import mutants
 from autolab.check.run.differences import gradient, slope
 from autolab.check.run.specs import load_rows, spec_for
 from autolab.engine.op import ELEMENTWISE, GENERAL, Op

@@ -7,7 +7,7 @@ import pytest
 
 import autolab
 from autolab.check import Spec, check, diagnose
-from autolab.check.diagnosis.ways import BEFORE_AXES, MOST_WORK, is_affordable
+from autolab.check.diagnosis.replays.ways import BEFORE_AXES, MOST_WORK, is_affordable
 from autolab.check.run.exercises import sigmoid
 from autolab.engine.op import Op
 

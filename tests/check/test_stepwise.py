@@ -11,8 +11,8 @@ import pytest
 import autolab
 from autolab.autograd import Function
 from autolab.check import Reference, assert_gradients, check, diagnose
-from autolab.check.diagnosis.decompositions import DECOMPOSITIONS
-from autolab.check.diagnosis.stepwise import Chain, slips
+from autolab.check.diagnosis.formulas.decompositions import DECOMPOSITIONS
+from autolab.check.diagnosis.replays.stepwise import Chain, slips
 from autolab.check.run.cases import cases
 from autolab.check.run.inputs import draw
 from autolab.check.run.specs import SPECS, spec_for

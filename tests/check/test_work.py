@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from autolab.check import Reference, Spec, check, diagnose
-from autolab.check.diagnosis.patterns import MOST_ROWS
-from autolab.check.diagnosis.products import MOST_NUMBERS, _some
+from autolab.check.diagnosis.gradients.patterns import MOST_ROWS
+from autolab.check.diagnosis.gradients.products import MOST_NUMBERS, _some
 
 from .wrong_layers import conv1d_assigns
 
@@ -56,7 +56,7 @@ def test_a_formula_is_read_when_it_is_asked_for(monkeypatch):
 
 def test_the_search_for_a_mistake_is_counted_and_the_verdict_does_not_depend_on_it(monkeypatch):
     whole = check("softmax", lambda g, out, axis: out * (g + (g * out).sum(axis, keepdims=True)))
-    for name in ("explain.MOST_TRIED", "explain.LEAST_TRIED", "tape_slips.MOST_WORK", "tape_slips.LEAST_WORK"):
+    for name in ("explain.MOST_TRIED", "explain.LEAST_TRIED", "replays.tape_slips.MOST_WORK", "replays.tape_slips.LEAST_WORK"):
         monkeypatch.setattr(f"autolab.check.diagnosis.{name}", 5)
     short = check("softmax", lambda g, out, axis: out * (g + (g * out).sum(axis, keepdims=True)))
     assert whole.diagnoses[0].family == "term sign" != short.diagnoses[0].family
@@ -64,7 +64,7 @@ def test_the_search_for_a_mistake_is_counted_and_the_verdict_does_not_depend_on_
 
 
 def test_products_of_large_matrices_are_not_tried(monkeypatch):
-    monkeypatch.setattr("autolab.check.diagnosis.products._right", lambda calls: 1 / 0)
+    monkeypatch.setattr("autolab.check.diagnosis.gradients.products._right", lambda calls: 1 / 0)
     x, y = np.random.default_rng(0).normal(size=(2, 130, 130))
     assert diagnose(lambda g, x, y: (g @ y, x @ g), lambda x, y: x @ y, [x, y])
 

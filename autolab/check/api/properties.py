@@ -11,7 +11,7 @@ from ..diagnosis.diagnose import FLOAT32
 from ..diagnosis.diagnosis import Diagnosis, diagnosis, fault, worst_place
 from ..diagnosis.explain import explain
 from ..diagnosis.failures import explain_failures
-from ..diagnosis.jacobian import Jacobians, is_linear, jacobians
+from ..diagnosis.gradients.jacobian import Jacobians, is_linear, jacobians
 from ..run.cases import broadcast_for
 from ..run.observation import RIGHT, close, error_of
 from ..run.runs import CaseRun, how_not_linear, worst_result

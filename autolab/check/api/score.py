@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnosis.expressions import Values, Wrong
-from ..diagnosis.mutants import Mutant, mutants
+from ..diagnosis.formulas.expressions import Values, Wrong
+from ..diagnosis.formulas.mutants import Mutant, mutants
 from ..run.candidate import Answer, Arrays, Fault, Settings
 from ..run.observation import close
 from ..run.reference import Reference, sum_to

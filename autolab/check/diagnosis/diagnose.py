@@ -15,7 +15,7 @@ from ..run.reference import Reference
 from .diagnosis import Diagnosis, diagnosis, worst_place
 from .explain import explain
 from .failures import failure
-from .stepwise import is_elementwise
+from .replays.stepwise import is_elementwise
 
 FLOAT32 = 2e-7  # a formula with a number of float32 in it is as exact as this
 

@@ -13,29 +13,29 @@ from autolab.utils.collector import collector_paused
 
 from ..run.observation import TOLERANCE, Observation, close, error_of, number
 from ..run.reference import stretched_axes
-from . import digits, patterns
-from .call_factors import find_call_factor
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
-from .early_sums import early_unbroadcast
-from .entries import find_entries
 from .failures import setting_of_wrong_calls
 from .families import VAGUE, about_g, families
 from .family import Family
-from .jacobian import weights
-from .known_functions import known_function, other_terms
-from .measures import find_measure
-from .mutants import A_STEP
-from .orders import find_order
-from .other_operations import other_operation
-from .products import find_products
-from .regions import find_regions
-from .reshapes import find_reshape
-from .scaling import ALIKE, INSTEAD, axes_in_words, constant_factor, fixed_number, places, reduction
-from .series import find_near_zero, find_series
-from .tape_slips import find_same_slip, find_tape_slip
-from .terms import find_terms
-from .two_slips import find_two_slips
-from .windows import find_windows
+from .formulas.mutants import A_STEP
+from .gradients import digits, patterns
+from .gradients.call_factors import find_call_factor
+from .gradients.entries import find_entries
+from .gradients.jacobian import weights
+from .gradients.known_functions import known_function, other_terms
+from .gradients.measures import find_measure
+from .gradients.other_operations import other_operation
+from .gradients.products import find_products
+from .gradients.regions import find_regions
+from .gradients.scaling import ALIKE, INSTEAD, axes_in_words, constant_factor, fixed_number, places, reduction
+from .gradients.series import find_near_zero, find_series
+from .gradients.terms import find_terms
+from .gradients.windows import find_windows
+from .replays.early_sums import early_unbroadcast
+from .replays.orders import find_order
+from .replays.reshapes import find_reshape
+from .replays.tape_slips import find_same_slip, find_tape_slip
+from .replays.two_slips import find_two_slips
 
 
 def explain(observations: Sequence[Observation], x: str, show: Sequence[Observation] = ()) -> Diagnosis | None:

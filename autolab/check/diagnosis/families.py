@@ -16,22 +16,22 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from ..run.reference import Reference, sum_to
-from .axes import other_axes
-from .early_sums import early_sums
-from .equivalent_formulas import equivalent_formulas
-from .expressions import Values
-from .factorisations import factor_formulas, mistaken_factors
 from .family import Family, Remembered
-from .jacobian import right_row
-from .misconceptions import misconceptions
-from .mutants import mutants, value_in_words
-from .scaling import POWERS, axes_in_words
-from .settings import other_settings
-from .sizes import other_sizes
-from .sources import source_formula
-from .stepwise import Chain, chains, slips
-from .triangles import other_triangles
-from .turns import other_turns
+from .formulas.equivalent_formulas import equivalent_formulas
+from .formulas.expressions import Values
+from .formulas.factorisations import factor_formulas, mistaken_factors
+from .formulas.misconceptions import misconceptions
+from .formulas.mutants import mutants, value_in_words
+from .formulas.sources import source_formula
+from .gradients.jacobian import right_row
+from .gradients.scaling import POWERS, axes_in_words
+from .replays.axes import other_axes
+from .replays.early_sums import early_sums
+from .replays.settings import other_settings
+from .replays.sizes import other_sizes
+from .replays.stepwise import Chain, chains, slips
+from .replays.triangles import other_triangles
+from .replays.turns import other_turns
 
 
 def families(first: Observation, x: str, calls: bool = True, explained: Callable[[], bool] = bool) -> Iterator[Family]:

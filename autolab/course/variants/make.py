@@ -13,7 +13,7 @@ import numpy as np
 
 from autolab.check import Reference, judge
 from autolab.check.api.score import RowCandidate
-from autolab.check.diagnosis.mutants import mutants
+from autolab.check.diagnosis.formulas.mutants import mutants
 from autolab.course.notebook import from_markdown
 from autolab.course.release import release_of
 from autolab.course.solutions import WRONG

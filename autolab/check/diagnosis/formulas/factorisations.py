@@ -1,0 +1,110 @@
+"""Functions on tensors that give a factor of a matrix: their gradients as formulas, in which people slip.
+
+A factorisation has several results, and no chain of rows leads through it. But what a function gives says which factor it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+import numpy as np
+
+from ...run.observation import Observation, close
+from ..family import Family
+from .equivalent_formulas import NamedFormula
+
+Entry = tuple[str, Mapping[str, str]]  # a formula, and what its letters stand for
+
+# In each, x is the matrix, whatever the function calls it. What is kept of m is a triangle and its mirror image, with the
+# diagonal once (Seeger et al. 2017, "Auto-differentiating linear algebra").
+BOTH = "m + mT(np.tril(m, -1))"
+FACTORS: dict[str, Entry] = {
+    "Q": ("(g + out @ both) @ mT(inv)", {"inv": "np.linalg.inv(mT(out) @ x)", "m": "np.tril(-mT(g) @ out)", "both": BOTH}),
+    "R": ("q @ both @ mT(inv)", {"inv": "np.linalg.inv(out)", "q": "x @ inv", "m": "np.tril(out @ mT(g))", "both": BOTH}),
+}
+SEPARATE = "takes {} for a constant: both factors change with the matrix"
+TWICE = "counts the diagonal of the triangle twice: the mirror image that is added has none"
+NO_IMAGE = "has the triangle alone: its mirror image, without the diagonal, is missing"
+LEFT = "multiplies by the inverse of R from the left: its transpose belongs on the right"
+
+
+def _with(name: str, changed: str = "", **letters: str) -> Entry:
+    text, right = FACTORS[name]
+    return changed or text, {**right, **letters}
+
+
+MISTAKEN: dict[str, list[tuple[str, str, Entry]]] = {
+    "Q": [("term", SEPARATE.format("R"), _with("Q", "g @ mT(inv)"))],
+    "R": [("term", SEPARATE.format("Q"), _with("R", f"q @ {g}")) for g in ("g", "np.triu(g)")],
+}
+for _name, _changed in (("Q", "inv @ (g + out @ both)"), ("R", "inv @ (q @ both)")):
+    MISTAKEN[_name] += [("mask", TWICE, _with(_name, both="m + mT(m)")), ("term", NO_IMAGE, _with(_name, both="m")),
+                        ("order", LEFT, _with(_name, _changed))]  # fmt: skip
+
+
+def factor_formulas(o: Observation, x: str) -> list[NamedFormula]:
+    """The gradient as a formula, if the function gives a factor of the matrix x, or x with mean 0 and variance 1 along some axes."""
+    return [*(_named(FACTORS[name], x) for name in _factor(o, x)), *(_named(entry, x) for entry in _normalised(o, x))]
+
+
+def _normalised(o: Observation, x: str) -> list[Entry]:
+    if ("normalised", x) not in o.about_right:
+        o.about_right["normalised", x] = [_normal(axes, eps) for axes, eps in _axes_of_normal(np.asarray(o.names[x]), o.out)]
+    return o.about_right["normalised", x]
+
+
+def _normal(axes: tuple[int, ...], eps: float) -> Entry:
+    """The gradient of (x - mean) / sqrt(var + eps)."""
+    along = f"{axes}, keepdims=True"
+    letters = {"rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
+    return f"rstd * (g - g.mean({along}) - z * (g * z).mean({along}))", letters
+
+
+def _axes_of_normal(a: np.ndarray, out: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Along which axes, and with which small number under the root, the result is x with mean 0 and variance 1."""
+    if a.dtype.kind != "f" or a.shape != out.shape or not 0 < a.ndim <= 4:
+        return
+    for axes in (c for n in range(1, a.ndim + 1) for c in combinations(range(a.ndim), n)):
+        if np.abs(out.mean(axes)).max() > 1e-9:
+            continue
+        centred = a - a.mean(axes, keepdims=True)
+        at = np.unravel_index(np.argmax(np.abs(centred)), a.shape)
+        eps = float((centred[at] / out[at]) ** 2 - np.broadcast_to(a.var(axes, keepdims=True), a.shape)[at]) if out[at] else -1.0
+        eps = next((known for known in (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3) if abs(eps - known) < 1e-10), -1.0)
+        if eps >= 0 and close(centred / np.sqrt(a.var(axes, keepdims=True) + eps), out):
+            yield axes, eps
+
+
+def mistaken_factors(o: Observation, x: str) -> Iterator[Family]:
+    """What people take for the gradient of such a function."""
+    for name in _factor(o, x):
+        for family, text, entry in MISTAKEN[name]:
+            formula = _named(entry, x)
+            yield Family(family, text, lambda o, x, f=formula: f.evaluate(o), complete=True)
+
+
+def _factor(o: Observation, x: str) -> tuple[str, ...]:
+    if ("factor", x) not in o.about_right:
+        o.about_right["factor", x] = _which(np.asarray(o.names[x]), o.out)
+    return o.about_right["factor", x]
+
+
+def _which(matrix: np.ndarray, out: np.ndarray) -> tuple[str, ...]:
+    if matrix.ndim < 2 or out.ndim != matrix.ndim or matrix.dtype.kind != "f":
+        return ()
+    try:
+        return tuple(name for name, factor in zip("QR", np.linalg.qr(matrix), strict=True) if close(out, factor))
+    except np.linalg.LinAlgError:
+        return ()
+
+
+def _named(entry: Entry, x: str) -> NamedFormula:
+    """The entry with this name for the matrix."""
+    text, letters = entry
+    return NamedFormula((_of(text, x), {letter: _of(what, x) for letter, what in letters.items()}), (x,))
+
+
+def _of(text: str, x: str) -> str:
+    return re.sub(r"\bx\b", x, text)

@@ -1,0 +1,84 @@
+"""Digits that were lost after the rule was right: written into an array of integers, rounded, or clipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...run.observation import Observation, close, number
+from ..diagnosis import Mistake
+
+WHOLE: dict[str, Callable[..., Any]] = {
+    "its fractions are cut off": np.trunc,
+    "it is rounded to whole numbers": np.round,
+    "it is rounded down": np.floor,
+    "it is rounded up": np.ceil,
+}
+DECIMALS = range(1, 9)
+
+
+def find_lost_digits(answered: Sequence[Observation], x: str) -> Mistake | None:
+    """Is it, in every call, the right gradient with something cut off?"""
+    if any(np.shape(o.got[x]) != o.want[x].shape for o in answered):
+        return None
+    pairs = [(np.asarray(o.got[x]), o.want[x]) for o in answered]
+    several = len(pairs) > 1
+    for look in (_whole, _rounded, _half, _clipped):
+        if text := look(pairs):
+            return Mistake("clipped" if look is _clipped else "precision", text, several)
+    return None
+
+
+Pairs = list[tuple[np.ndarray, np.ndarray]]
+
+
+def _whole(pairs: Pairs) -> str:
+    if any(np.any(got != np.round(got)) for got, _ in pairs) or not any(np.any(want != np.round(want)) for _, want in pairs):
+        return ""
+    integers = all(got.dtype.kind in "iu" for got, _ in pairs)
+    if not integers and not any(got.any() for got, _ in pairs):
+        return ""  # zero everywhere
+    for words, cut in WHOLE.items():
+        if all(np.array_equal(got, cut(want)) for got, want in pairs):
+            return f"has whole numbers where fractions belong: {words}" + ", as an array of integers does" * integers
+    if integers and all(np.abs(got - want).max(initial=0.0) < 1 + want.size for got, want in pairs):
+        near = [np.mean(np.abs(got - want) < 1) for got, want in pairs]
+        if min(near) > 0.5 and any(np.abs(got).max(initial=0) > 1 for got, _ in pairs):  # or it is a mask
+            return "is an array of integers: fractions are lost where numbers are written into it"
+    return ""
+
+
+def _rounded(pairs: Pairs) -> str:
+    for decimals in DECIMALS:
+        if all(
+            np.abs(got - np.round(want, decimals)).max(initial=0.0) < 1e-12 * max(1.0, np.abs(want).max(initial=0.0)) for got, want in pairs
+        ):
+            return f"is rounded to {decimals} decimal{'s' * (decimals > 1)}: the digits after that are lost"
+    return ""
+
+
+def _half(pairs: Pairs) -> str:
+    size = max(np.abs(want).max(initial=0.0) for _, want in pairs)
+    if all(np.array_equal(got, got.astype(np.float16)) and np.abs(got - want).max(initial=0.0) <= 2e-3 * size for got, want in pairs):
+        return "has only the digits of float16, for float64 inputs"
+    return ""
+
+
+def _clipped(pairs: Pairs) -> str:
+    """The same bounds in every call; one that is reached by several entries, or by none."""
+    got = np.concatenate([a.ravel() for a, _ in pairs]).astype(float)
+    want = np.concatenate([a.ravel() for _, a in pairs])
+    if got.size < 3 or not np.all(np.isfinite(got)):
+        return ""
+    low, high = got.min(), got.max()
+    if low == high or not close(got, np.clip(want, low, high)):
+        return ""
+    slack = 1e-9 * np.abs(want).max()
+    below, above = int(np.sum(want < low - slack)), int(np.sum(want > high + slack))
+    if below + above < 2 or (low == 0 and below > 1 and not above) or (high == 0 and above > 1 and not below):
+        return ""  # with 0 as its bound it may be a mask
+    if below and above:
+        return f"is held between {number(low)} and {number(high)}: what is beyond is cut off"
+    return f"is cut off {f'below {number(low)}' if below else f'above {number(high)}'}, and right elsewhere"

@@ -1,0 +1,420 @@
+"""Which mistake is it? Both Jacobians side by side: which derivatives are missing, too many, scaled, or elsewhere.
+
+A backward rule is a matrix, the derivative of each result with respect to each input entry, and it shows itself row by
+row: an incoming gradient that is 1 for one result and 0 for the others gives one row of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ...run.observation import Observation, close, number
+from ..diagnosis import Mistake
+from .scaling import POWERS
+
+LARGEST = 128  # results; each costs a call of the learner's rule
+
+
+@dataclass(frozen=True, eq=False)
+class Jacobians:
+    """The learner's Jacobian beside the right one: a row for each result, a column for each entry of the input."""
+
+    x: str
+    yours: np.ndarray
+    right: np.ndarray
+    out_shape: tuple[int, ...]
+    x_shape: tuple[int, ...]
+
+    @property
+    def _scale(self) -> float:
+        return float(np.abs(self.right).max(initial=0.0)) or 1.0
+
+    def is_zero(self, value: Any) -> Any:
+        """Which of these derivatives are 0 beside the largest."""
+        return np.abs(value) <= 1e-12 * self._scale
+
+    @cached_property
+    def same(self) -> np.ndarray:
+        """Which derivatives are right."""
+        return np.abs(self.yours - self.right) <= 1e-9 * self._scale
+
+    @cached_property
+    def zero(self) -> np.ndarray:
+        """Which of the learner's derivatives are 0."""
+        return self.is_zero(self.yours)
+
+    @cached_property
+    def needed(self) -> np.ndarray:
+        """Which derivatives are not 0 in the right matrix."""
+        return ~self.is_zero(self.right)
+
+
+def jacobians(o: Observation, x: str) -> Jacobians | None:
+    """Both matrices, or None if there are too many results or the rule is not linear in g; worked out once for each call."""
+    if ("jacobians", x) not in o.memo:
+        o.memo["jacobians", x] = _row_by_row(o, x)
+    return o.memo["jacobians", x]
+
+
+def _row_by_row(o: Observation, x: str) -> Jacobians | None:
+    n, shape = o.out.size, o.want[x].shape
+    if o.ask is None or not 0 < n <= LARGEST:
+        return None
+    rows = rows_of(o, x, range(n))
+    if rows is None:
+        return None
+    yours, right = (np.stack([row.ravel() for row in side]) for side in rows)
+    return Jacobians(x, yours, right, o.out.shape, shape)
+
+
+def rows_of(o: Observation, x: str, places: Iterable[int]) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
+    """The learner's gradients and the right ones where g is 1 at one place and 0 elsewhere; None if they have another shape.
+
+    Each costs a call, of which the answers for all inputs are kept.
+    """
+    places = list(places)
+    known = o.memo.setdefault("rows", {})
+    if missing := [k for k in places if k not in known]:
+        answers = o.ask([unit(o, k) for k in missing]) if o.ask else None
+        known |= zip(missing, answers or [None] * len(missing), strict=True)
+    answers = [known[k] for k in places]
+    if any(a is None or a[x] is None or a[x].shape != o.want[x].shape for a in answers):
+        return None
+    return [np.asarray(a[x], float) for a in answers], [right_row(o, x, k) for k in places]
+
+
+def right_row(o: Observation, x: str, k: int) -> np.ndarray:
+    """The right gradient where g is 1 at place k and 0 elsewhere."""
+    if ("right row", x, k) not in o.about_right:
+        o.about_right["right row", x, k] = o.reference.gradient(x, unit(o, k), o.names)
+    return o.about_right["right row", x, k]
+
+
+def unit(o: Observation, k: int) -> np.ndarray:
+    """An incoming gradient that is 1 at place k, counted through all axes, and 0 elsewhere."""
+    g = np.zeros(o.out.shape)
+    g.flat[k] = 1
+    return g
+
+
+def is_linear(o: Observation, pair: Jacobians) -> bool:
+    """Do the rows, weighted with g, give what the rule gave for g?"""
+    return close(o.g.ravel() @ pair.yours, np.asarray(o.got[pair.x]).ravel())
+
+
+def recognise(o: Observation, pair: Jacobians) -> Mistake | None:
+    """What is wrong with the matrix, if it is one of the patterns below."""
+    for look in (ties, _lost, _counted_once, _uses, _some_of_many, _alone, _elsewhere, _scaled, _terms):
+        if found := look(o, pair):
+            return found
+    return None
+
+
+def ties(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Something else than equal shares for equal entries."""
+    values = np.asarray(o.names[pair.x])
+    if values.size != pair.right.shape[1]:
+        return None
+    full, winners = 0, 0
+    for i, row in enumerate(pair.right):
+        tied = np.flatnonzero(pair.needed[i])
+        if len(tied) < 2 or np.ptp(row[tied]) > 1e-12 or np.ptp(values.ravel()[tied]) > 0:
+            if not pair.same[i].all():
+                return None
+            continue
+        got, whole = pair.yours[i], row.sum()
+        if not pair.zero[i][~pair.needed[i]].all():
+            return None
+        shares = got[tied][~pair.zero[i][tied]]
+        if not shares.size or not np.allclose(shares, whole):
+            return None
+        full, winners = full + (len(shares) == len(tied)), winners + (len(shares) == 1)
+    if winners and not full:
+        return Mistake("tie", "gives everything to one of several equal entries; at a tie, all of them have an equal share", True)
+    if full and not winners:
+        return Mistake("tie", "gives the whole g to each of several equal entries; at a tie, they have to share it", True)
+    return None
+
+
+def _lost(o: Observation, pair: Jacobians) -> Mistake | None:
+    lost, needed = ~pair.same, pair.needed
+    if not np.all(pair.zero[lost]) or not lost.any():
+        return None
+    if pair.out_shape == pair.x_shape and not lost.diagonal().any() and np.all(lost == (needed & ~np.eye(len(lost), dtype=bool))):
+        text = "keeps only the effect of each entry on its own result; here every entry also changes the others"
+        return Mistake("diagonal only", text, True)
+    kept = needed & pair.same
+    touched = kept.any(axis=0) | ~needed.any(axis=0)
+    if touched.all() and (found := _survivors(pair, needed, kept)):
+        return found
+    if not kept[:, lost.any(axis=0)].any():
+        place = _slice(lost.any(axis=0), pair.x_shape, pair.x)
+        return Mistake("places", f"is 0 {place} where it should not be: nothing arrives there", True)
+    if not kept[lost.any(axis=1)].any():
+        place = _slice(lost.any(axis=1), pair.out_shape, "g")
+        return Mistake("one of many", f"uses only some entries of g: {place} g is never looked at", True)
+    return Mistake("term", f"misses some contributions: {int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be")
+
+
+def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
+    """Is what is left of each entry's contributions the last, or the first, along some axes of g?"""
+    index = np.indices(pair.out_shape).reshape(len(pair.out_shape), -1)
+    for count in range(1, len(pair.out_shape) + 1):
+        for axes in combinations(range(len(pair.out_shape)), count):
+            rank = np.ravel_multi_index([index[a] for a in axes], [pair.out_shape[a] for a in axes])[:, None]
+            last = np.where(needed, rank, -1).max(axis=0)
+            first = np.where(needed, rank, rank.max() + 1).min(axis=0)
+            if np.array_equal(kept, needed & (rank == last)):
+                return Mistake("overwritten", OVERWRITTEN, rank.max() > 1 or _is_heard_in_part(kept, needed))
+            if np.array_equal(kept, needed & (rank == first)):
+                # A result that is heard at some entries and not at others was overwritten; one that is heard nowhere was left out.
+                if _is_heard_in_part(kept, needed):
+                    return Mistake("overwritten", OVERWRITTEN, True)
+                return Mistake("one of many", "keeps only the first of several contributions; all of them have to be added", True)
+    return None
+
+
+def _is_heard_in_part(kept: np.ndarray, needed: np.ndarray) -> bool:
+    return any((row & want).any() and not row[want].all() for row, want in zip(kept, needed, strict=True))
+
+
+OVERWRITTEN = "keeps only one of several contributions: each overwrites the one before (=), where they have to be added (+=)"
+
+
+def _slice(which: Any, shape: tuple[int, ...], name: str) -> str:
+    """ "at [0, :]" if these entries are one slice of an array of this shape, else how many they are."""
+    mask = which.reshape(shape)
+    for axis, n in enumerate(shape):
+        for i in range(n):
+            only = np.zeros(shape, bool)
+            only[(slice(None),) * axis + (i,)] = True
+            if np.array_equal(mask, only):
+                place = ", ".join(str(i) if a == axis else ":" for a in range(len(shape)))
+                return f"at {name}[{place}]"
+    return f"at {int(mask.sum())} of {mask.size} places"
+
+
+def _alone(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Only its own g reaches each entry, and not even that with the right factor."""
+    if pair.out_shape != pair.x_shape:
+        return None
+    diagonal = np.eye(len(pair.zero), dtype=bool)
+    if not pair.zero[~diagonal].all() or not pair.needed[~diagonal].any() or pair.zero[diagonal].any():
+        return None
+    text = "keeps only the effect of each entry on its own result, and that not with the right factor; here every entry also changes others"
+    return Mistake("diagonal only", text)
+
+
+def weights(o: Observation, pair: Jacobians) -> Mistake | None:
+    """The right places, and wrong numbers at all or some of them: where nothing more is known."""
+    if pair.needed.all() or not np.array_equal(~pair.zero, pair.needed):
+        return None
+    wrong = pair.needed & ~pair.same
+    text = f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors"
+    if pair.same[pair.needed].any():
+        text += f" at {int(wrong.sum())} of {int(pair.needed.sum())}"
+    ratio = pair.yours[wrong] / pair.right[wrong]
+    if close(ratio, np.full_like(ratio, ratio[0])):
+        return Mistake("factor", f"{text}, each {number(ratio[0])} times the right one")
+    i, j = divmod(int(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0)))), wrong.shape[1])
+    places = f"{pair.x}{_index(j, pair.x_shape)} takes g{_index(i, pair.out_shape)}"
+    return Mistake("factor", f"{text}: {places} {number(pair.yours[i, j])} times, and should {number(pair.right[i, j])} times")
+
+
+def _index(k: int, shape: tuple[int, ...]) -> list[int]:
+    return [int(i) for i in np.unravel_index(k, shape)]
+
+
+def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Other derivatives are zero than should be."""
+    yours, right = ~pair.zero, pair.needed
+    if not (yours & ~right).any():
+        return None
+    if not o.reference.elementwise and (found := _wrapped(pair, yours, right)):
+        return found
+    if not (right & ~yours).any():
+        return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
+    if found := _misplaced(pair, yours, right) or _one_place(o, pair, yours, right):
+        return found
+    if not (yours & right).any():
+        return Mistake("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round")
+    return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on{_example(pair, yours, right)}")
+
+
+def _counted_once(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Whole multiples of one number where all of the learner's are that number: an entry that goes into one result several times."""
+    heard = ~pair.zero
+    if (heard & ~pair.needed).any() or not heard.any():
+        return None
+    yours = pair.yours[heard]
+    times = pair.right[heard] / yours
+    whole = np.round(times)
+    if not close(yours, np.full_like(yours, yours[0])) or not close(times, whole) or whole.min() < 1 or whole.max() < 2:
+        return None
+    if np.array_equal(heard, pair.needed) and whole.min() == 1:
+        text = "counts each entry once for each result, and some go into a result several times: each overwrites the one before (=)"
+        return Mistake("overwritten", f"{text}, where they have to be added (+=)", True)
+    return Mistake("overwritten", OVERWRITTEN, True) if heard.sum(axis=0).max() == 1 else None
+
+
+def _wrapped(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """Entries besides those that belong there, each as far away as those, if one counts on from the end at the beginning."""
+    if (right & ~yours).any() or len(pair.out_shape) != len(pair.x_shape):
+        return None
+    at_out, at_x = (np.indices(shape).reshape(len(shape), -1) for shape in (pair.out_shape, pair.x_shape))
+    for axis, n in enumerate(pair.x_shape):
+        if n < 3 or pair.out_shape[axis] != n:
+            continue
+        rest = [k for k in range(len(pair.x_shape)) if k != axis]
+        beside = np.all([at_out[k][:, None] == at_x[k] for k in rest], axis=0) if rest else np.ones(right.shape, bool)
+        away = at_x[axis] - at_out[axis][:, None]
+        steps = set(away[right & beside].tolist())
+        if len(steps) < 2 and not any(steps):  # no window lies along this axis, and nothing moves along it
+            continue
+        extra = yours & ~right
+        if not (right & ~beside).any() and np.array_equal(extra, beside & _is_among(away % n, {s % n for s in steps}) & ~right):
+            text = f"goes on at the beginning of axis {axis} of {pair.x} where it comes to the end: forward stops at the ends"
+            return Mistake("padding", text, True)
+    return None
+
+
+def _is_among(a: np.ndarray, some: set[int]) -> np.ndarray:
+    return np.any([a == n for n in some], axis=0)
+
+
+def _one_place(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """All of g at the largest or the smallest entry of all, where each result has chosen its own."""
+    values, hit = np.ravel(o.names[pair.x]), np.flatnonzero(yours.any(axis=0))
+    if len(hit) != 1 or len(yours) < 2 or values.size != right.shape[1] or any(len(set(values[row].tolist())) != 1 for row in right):
+        return None
+    for which, k in (("largest", values.argmax()), ("smallest", values.argmin())):
+        if k == hit[0]:
+            text = f"sends all of g to one entry, the {which} of the whole {pair.x}: each result chose the {which} of its own part"
+            return Mistake("axis", text, True)
+    return None
+
+
+def _example(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> str:
+    """The first result that comes from one entry, and where its g goes instead."""
+    single = np.flatnonzero((yours.sum(axis=1) == 1) & (right.sum(axis=1) == 1) & (yours != right).any(axis=1))
+    if not len(single):
+        return ""
+    to, source = (f"{pair.x}{_index(int(side[single[0]].argmax()), pair.x_shape)}" for side in (yours, right))
+    return f": g{_index(int(single[0]), pair.out_shape)} goes to {to}, and its result came from {source}"
+
+
+def _misplaced(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """As many entries of g as there should be, and others."""
+    if pair.out_shape == pair.x_shape and np.array_equal(yours, right.T) and not np.array_equal(right, right.T):
+        text = "runs the wrong way: it collects from the entries before where those after belong, or the other way round"
+        return Mistake("flipped", text, True)
+    same_count, one_number = np.array_equal(yours.sum(axis=0), right.sum(axis=0)), np.ptp(pair.right[right]) < 1e-12
+    if same_count and one_number and close(np.sort(pair.yours, axis=0), np.sort(pair.right, axis=0)):
+        first = int(np.argmax((yours != right).any(axis=0)))
+        at = [int(i) for i in np.unravel_index(first, pair.x_shape)]
+        text = f"collects from the wrong entries of g: at {pair.x}{at} it uses {_entries(yours[:, first], pair)}, which came from elsewhere"
+        return Mistake("permutation", text)
+    return None
+
+
+def _entries(which: np.ndarray, pair: Jacobians) -> str:
+    places = [tuple(int(i) for i in np.unravel_index(k, pair.out_shape)) for k in np.flatnonzero(which)]
+    said = ", ".join(f"g{list(p)}" for p in places[:3])
+    return said + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+
+
+def _uses(o: Observation, pair: Jacobians) -> Mistake | None:
+    uses = pair.needed.sum(axis=0)
+    if uses.max() > 1 and close(pair.yours, pair.right / np.maximum(uses, 1)):
+        return Mistake("averaged", "is averaged over the results that each entry takes part in; the contributions have to be added", True)
+    return None
+
+
+def _some_of_many(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Of the entries behind each result only those in one place of their row, all with one factor."""
+    yours, needed = ~pair.zero, pair.needed
+    if (yours & ~needed).any() or not yours.any(axis=1).all() or needed.sum(axis=1).min() < 2:
+        return None
+    places = {tuple(map(int, np.flatnonzero(row[want]))) for row, want in zip(yours, needed, strict=True)}
+    sizes = set(needed.sum(axis=1).tolist())
+    ratio = pair.yours[yours] / pair.right[yours]
+    if len(places) > 1 or len(sizes) > 1 or not close(ratio, np.full_like(ratio, ratio[0])):
+        return None
+    (place,), (size,), c = places, sizes, float(ratio[0])
+    if len(place) == size:
+        return None
+    which = "the first" if place == (0,) else "the last" if place == (size - 1,) else f"{len(place)}"
+    text = f"reaches {which} of the {size} entries of {pair.x} that each result is made of, and not the others"
+    return Mistake("one of many", text + f"; besides, it is {number(c)} times the right one there" * (not np.isclose(c, 1)), True)
+
+
+def _scaled(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Every column, or every row, is the right one times a number that appears in one of the arrays."""
+    if not np.array_equal(~pair.zero, pair.needed):
+        return None
+    ratio = np.where(pair.needed, pair.yours / np.where(pair.needed, pair.right, 1), np.nan)
+    for axis, shape in ((0, pair.x_shape), (1, pair.out_shape)):
+        if pair.right.shape[axis] < 2:
+            continue
+        low, high = np.nanmin(ratio, axis=axis), np.nanmax(ratio, axis=axis)
+        if not np.allclose(low, high, rtol=1e-9):
+            continue
+        for name in (*o.reference.inputs, "out"):
+            value = np.asarray(o.names[name], float)
+            if value.ndim > len(shape) or not value.size or (axis == 1 and value.shape != shape):
+                continue
+            try:
+                value = np.broadcast_to(value, shape).ravel()
+            except ValueError:
+                continue
+            said = "the result of forward" if name == "out" else name
+            for power in (1, -1, 2, -2):
+                for sign, words in ((1, ""), (-1, "minus ")):
+                    if np.allclose(low, sign * value**power, rtol=1e-9):
+                        return Mistake("factor", f"is {words}the right one {POWERS[power].format(said)}", True)
+        if np.allclose(np.abs(low), 1, rtol=1e-9) and np.ptp(low):
+            return Mistake("sign", f"has the wrong sign at {int((low < 0).sum())} of {low.size} places", True)
+    return None
+
+
+def _terms(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Along one axis, the difference is a multiple of a vector that people know: ones, x, the normalised x, the result."""
+    if pair.out_shape != pair.x_shape or not pair.x_shape:
+        return None
+    difference = pair.yours - pair.right
+    for axis in range(len(pair.x_shape)):
+        n = pair.x_shape[axis]
+        number = np.moveaxis(np.arange(difference.shape[0]).reshape(pair.x_shape), axis, -1).reshape(-1, n)
+        inside = np.zeros(difference.shape, bool)
+        for entries in number:
+            inside[np.ix_(entries, entries)] = True
+        if np.abs(difference[~inside]).max(initial=0.0) > 1e-9 * np.abs(difference).max():
+            continue
+        for said, vectors in _known_vectors(o, pair.x, number):
+            if len(vectors) + 1 < n and all(_spans(v, difference[np.ix_(e, e)]) for v, e in zip(zip(*vectors), number, strict=True)):
+                return Mistake("term", f"differs from the right one along axis {axis} {said}")
+    return None
+
+
+def _known_vectors(o: Observation, x: str, number: np.ndarray) -> Iterator[tuple[str, tuple]]:
+    values, out = np.asarray(o.names[x], float).ravel()[number], o.out.ravel()[number]
+    ones = np.ones_like(values)
+    centred = values - values.mean(axis=1, keepdims=True)
+    yield "by the same number for every entry: the term that comes from the mean (or sum) is missing or wrong", (ones,)
+    yield "by a multiple of x without its mean: the term that comes from the variance is missing or wrong", (centred,)
+    yield "by a multiple of x: the term that comes from the sum of squares is missing or wrong", (values,)
+    yield ("by a multiple of the result of forward: the term with the sum over g times the result is missing or wrong", (out,))
+    yield "by a multiple of exp(result): the term with the sum over g is missing or wrong", (np.exp(out),)
+    yield ("by a number and a multiple of x without its mean: the terms of mean and variance are missing or wrong", (ones, centred))
+
+
+def _spans(vectors: tuple, rows: np.ndarray) -> bool:
+    basis = np.stack(vectors).T
+    rest = rows.T - basis @ np.linalg.lstsq(basis, rows.T, rcond=None)[0]
+    return bool(np.abs(rest).max() <= 1e-9 * (np.abs(rows).max() or 1.0))

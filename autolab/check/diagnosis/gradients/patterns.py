@@ -1,0 +1,356 @@
+"""Explanations that look at the gradient itself: what is said only if it is seen in every call that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from ...run.observation import Observation, all_among, all_differ, close, error_of, number
+from ..diagnosis import Mistake
+from ..replays.stepwise import stretched
+from .indices import mistaken_index
+from .jacobian import LARGEST, OVERWRITTEN, is_linear, jacobians, recognise, right_row, ties
+from .scaling import axes_in_words, reduction
+
+Observations = list[Observation]
+NEAR = 0.05  # of the largest entry
+
+
+def seen_in_all(wrong: Observations, x: str, look: Callable[[Observation, str], Mistake | None]) -> Mistake | None:
+    """What one call shows, if all the others show the same kind of mistake."""
+    first = look(wrong[0], x)
+    return first if first and all((f := look(o, x)) and f.family == first.family for o in wrong[1:]) else None
+
+
+def is_thin(o: Observation, x: str) -> bool:
+    """Would stretching make it right?"""
+    got, want = o.got[x], o.want[x]
+    if got.size >= want.size or got.ndim > want.ndim:
+        return False
+    try:
+        return close(np.broadcast_to(got, want.shape), want)
+    except ValueError:
+        return False
+
+
+def is_surplus(o: Observation, x: str) -> bool:
+    """Right wherever the right one is not 0, and the same number where it is: nothing was asked of the places."""
+    got, want = o.got[x], o.want[x]
+    if got.shape != want.shape or o.reference.elementwise:
+        return False
+    needed = want != 0
+    return bool(needed.any() and not needed.all() and close(got[needed], want[needed]) and got[~needed].all())
+
+
+def find_nan(wrong: Observations, x: str, besides: bool = False) -> Mistake | None:
+    """Not a number, or infinite, where the right gradient is an ordinary number; `besides`: and something else is wrong, too."""
+    if not besides and any(np.isfinite(o.got[x]).all() for o in wrong):
+        return None
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        lost = ~np.isfinite(got) if got.shape == want.shape else np.zeros(())
+        if not lost.any() or not np.isfinite(want).all():
+            continue
+        text = f"is not a number (nan, inf) at {int(lost.sum())} of {lost.size} places"
+        if besides:
+            text += ", and not right at the others"
+        elif not close(np.where(lost, want, got), want):
+            continue
+        for name in (*o.reference.inputs, "out", "g"):
+            value = np.asarray(o.g if name == "g" else o.names[name])
+            if value.shape == lost.shape:
+                for word, test in (("negative", value < 0), ("positive", value > 0)):
+                    if np.array_equal(test, lost) and not lost.all():
+                        text += f": exactly where {name} is {word}"
+        return Mistake("nan", f"{text}; a log or root of a negative number, or 0 / 0, on the way", True, place=o)
+    return None
+
+
+def find_tie(wrong: Observations, x: str) -> Mistake | None:
+    """Something else than equal shares, where several entries are the largest."""
+    for o in wrong:
+        values = np.asarray(o.names[x])
+        if o.reference.elementwise or all_differ(values):
+            return None
+    found = [ties(o, pair) for o in _distinct(wrong) if (pair := jacobians(o, x)) and is_linear(o, pair)]
+    return found[0] if found and all(f == found[0] for f in found) else None
+
+
+def find_average(o: Observation, x: str) -> Mistake | None:
+    """Was what a layer adds up for its bias averaged?"""
+    found = (reduction(o.got[x], full, shape) for full, shape in stretched(o, x))
+    return next((f for f in found if f and f.family == "averaged"), None)
+
+
+def find_reduction(o: Observation, x: str) -> Mistake | None:
+    """What was summed that should not be; or, where g itself should be summed (a bias), along which axes it was."""
+    got, want = o.got[x], o.want[x]
+    if found := reduction(got, want, want.shape, ()):
+        return found
+    for full, shape in stretched(o, x):
+        if found := reduction(got, full, shape):
+            return found
+    for count in range(1, o.g.ndim + 1) if o.g.ndim >= want.ndim and not o.reference.elementwise else ():
+        for axes in combinations(range(o.g.ndim), count):
+            summed = o.g.sum(axes, keepdims=True)
+            if summed.size == want.size and close(summed.reshape(want.shape), want):
+                return reduction(got, o.g, want.shape, axes)
+    return None
+
+
+def find_exchange(calls: Observations, x: str) -> Mistake | None:
+    """Has the gradient the shape of the other input, wherever the two shapes differ?"""
+    for y in calls[0].reference.differentiable() if calls else ():
+        differ = [o for o in calls if o.shape(x) != o.shape(y)]
+        if y != x and differ and all((np.shape(o.got[x]), np.shape(o.got[y])) == (o.shape(y), o.shape(x)) for o in differ):
+            return Mistake("swapped", f"has the shape of {y}, and that for {y} the shape of {x}", True, place=differ[0])
+    return None
+
+
+def find_move(wrong: Observations, x: str) -> Mistake | None:
+    """The right numbers in other places."""
+    if wrong[0].reference.elementwise or not all(o.want[x].size > 1 for o in wrong):
+        return None
+    mover = all(all_among(o.want[x], o.g) for o in wrong)  # nothing but moving: every number comes from g as it is
+    o = wrong[-1]
+    got, want = o.got[x], o.want[x]
+    if not all(o.got[x].size == o.want[x].size and close(np.sort(o.got[x], axis=None), np.sort(o.want[x], axis=None)) for o in wrong):
+        if not mover or not all(all_among(o.got[x], o.g) for o in wrong):
+            return None
+        if got.shape != want.shape:
+            return Mistake("pieces", f"is another piece of g: it has shape {got.shape}, expected {want.shape}", True)
+        return Mistake("pieces", f"is another piece of g than the one that came from {x}", True)
+    if all(close(o.got[x].ravel(), o.g.ravel()) for o in wrong):
+        text = "has its numbers in the order of g: they were given another shape, and not moved back to where they came from"
+        return Mistake("permutation", text, True)
+    if got.shape != want.shape:
+        return Mistake("permutation", f"has the right numbers with the axes in another order: {got.shape}, expected {want.shape}", mover)
+    rolled = [_rolled(o, x) for o in wrong]
+    if all(rolled) and (last := rolled[-1]):
+        by, axis = last
+        text = f"is rolled by {by} of {want.shape[axis]} places along axis {axis} of {x}: it has the right numbers, that much too far on"
+        return Mistake("permutation", text, mover)
+    at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
+    to = tuple(int(i) for i in np.argwhere(np.isclose(got, want[at]))[0])
+    text = f"has the right numbers in the wrong places: what belongs at {list(at)} is at {list(to)}"
+    return Mistake("permutation", text, mover)
+
+
+def _rolled(o: Observation, x: str) -> tuple[int, int] | None:
+    """By how many places, and along which axis, the right one would have to be rolled to give what came back."""
+    want = o.want[x]
+    tries = ((by, axis) for axis in range(want.ndim) for by in range(1, want.shape[axis]))
+    return next((k for k in tries if close(o.got[x], np.roll(want, *k))), None)
+
+
+def _distinct(wrong: Observations) -> Observations:
+    """One of the two g of each call is enough where the whole Jacobian is looked at."""
+    return list({id(o.out): o for o in reversed(wrong)}.values())[::-1]
+
+
+MOST_JACOBIANS = 3  # each takes a call of the learner's rule for every result
+MOST_ROWS = 96  # of all of them; two are looked at in any case
+
+
+def _telling(calls: Observations) -> Observations:
+    """A few calls: for each setting the smallest, then others."""
+    first = {repr(o.settings): o for o in reversed(calls)}
+    few = sorted(calls, key=lambda o: first[repr(o.settings)] is not o)[:MOST_JACOBIANS]
+    return few if sum(o.out.size for o in few) <= MOST_ROWS else few[:2]
+
+
+def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:
+    """What the two Jacobians show, if they show the same in two calls; sure if they do in all."""
+    found: list[Mistake] = []
+    asked = _telling(_distinct(wrong))
+    for o in asked:
+        pair = jacobians(o, x)
+        if pair is None or not is_linear(o, pair) or not np.isfinite(pair.yours).all():
+            continue
+        seen = look(o, pair)
+        if seen is None or (found and found[0].family != seen.family):
+            if len(found) < 2:
+                return None
+            break
+        found.append(replace(seen, place=o))
+    if not found:
+        return None
+    return replace(found[0], sure=found[0].sure and len(found) == len(asked) > 1)
+
+
+def find_index(wrong: Observations, x: str) -> Mistake | None:
+    """An index into another array, seen in two calls; elsewhere it may have met an entry that ties, by chance."""
+    o = wrong[0]
+    calls = _distinct(wrong)
+    if o.reference.elementwise or sum(o.out.size for o in calls) > MOST_ROWS or any(np.size(o.names[x]) != o.want[x].size for o in calls):
+        return None
+    found: list[Mistake] = []
+    for o in calls:
+        pair = jacobians(o, x)
+        if pair is None or not is_linear(o, pair):
+            return None
+        if (~pair.zero & ~pair.needed).any():
+            seen = mistaken_index(o, pair)
+            if seen is None or (found and found[0].family != seen.family):
+                return None
+            found.append(replace(seen, place=o))
+    return replace(found[0], sure=all(f.sure for f in found)) if len(found) > 1 else None
+
+
+def find_overwritten(wrong: Observations, x: str) -> Mistake | None:
+    """Of a move with many results: one entry of g where several have to be added, and right where there is one."""
+    if all(o.out.size <= LARGEST for o in wrong):  # whose Jacobian says more
+        return None
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        if o.reference.elementwise or got.shape != want.shape or not o.g.ndim or not all_among(got, np.append(o.g, 0.0)):
+            return None
+        uses = o.reference.gradient(x, np.ones_like(o.g), o.names)
+        off = np.flatnonzero(~np.isclose(got, want, rtol=1e-9, atol=1e-12))
+        if np.any(np.ravel(uses)[off] < 1.5) or not np.all(np.ravel(got)[off]):
+            return None
+        where = {value: k for k, value in enumerate(np.ravel(o.g).tolist())}
+        if not all(right_row(o, x, where[np.ravel(got)[k]]).flat[k] for k in off[:8].tolist()):
+            return None
+    return Mistake("overwritten", OVERWRITTEN, len(wrong) > 1)
+
+
+def find_early_sum(wrong: Observations, x: str) -> Mistake | None:
+    """Of a product: g added up to the shape of the input, and then times a value of that shape, or nothing."""
+    o = wrong[0]
+    if o.reference.elementwise or len(o.reference.inputs) < 2:
+        return None
+    for count in range(1, o.g.ndim + 1):
+        for axes in combinations(range(o.g.ndim), count):
+            for name in ("", *o.reference.inputs, "out"):
+                if all(_is_summed_times(o, x, axes, name) for o in wrong):
+                    text = f"is g, added up over {axes_in_words(axes)}"
+                    if not name:
+                        return Mistake("upstream only", f"{text}: the local derivative is missing")
+                    whose = ": each entry of g has its own partner, before anything is added up"
+                    if name == x:
+                        whose = " itself: the values of another input belong there"
+                    return Mistake("variable", f"{text}, times {name}{whose}")
+    return None
+
+
+def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -> bool:
+    summed = o.g.sum(axes) if max(axes) < o.g.ndim else o.g
+    value = np.asarray(o.names[name]) if name else np.ones(())
+    if summed.shape != o.want[x].shape or value.shape not in ((), summed.shape):
+        return False
+    return close(o.got[x], summed * value)
+
+
+def find_g_unused(wrong: Observations, x: str) -> Mistake | None:
+    """Does the gradient stay the same for another g?"""
+    pairs = [(one, other) for one, other in combinations(wrong, 2) if one.out is other.out and not np.array_equal(one.g, other.g)]
+    if pairs and all(one.got[x].any() and close(one.got[x], other.got[x]) for one, other in pairs):
+        return Mistake("upstream ignored", "does not change when g does: the incoming gradient is not used")
+    return None
+
+
+def find_g_dependence(wrong: Observations, x: str) -> Mistake | None:
+    """Whatever the formula is: does the gradient change with g, and is it linear in it?"""
+    if found := find_g_unused(wrong, x):
+        return found
+    pairs = [(one, other) for one, other in combinations(wrong, 2) if one.out is other.out and not np.array_equal(one.g, other.g)]
+    for one, other in pairs:
+        both = one.ask([one.g + other.g, 2 * one.g]) if one.ask else None
+        if both is None or any(b[x] is None or b[x].shape != one.got[x].shape for b in both):
+            continue
+        if not close(both[0][x], one.got[x] + other.got[x]) and not close(both[1][x], 2 * one.got[x]):
+            text = "is not linear in g: twice the g does not give twice the gradient"
+            return Mistake("upstream twice", text)
+    return None
+
+
+def find_multiple_at_some_places(wrong: Observations, x: str) -> Mistake | None:
+    """Right at some places, and the same multiple of the right one at all others."""
+    ratios = []
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        if got.shape != want.shape:
+            return None
+        off = ~np.isclose(got, want, rtol=1e-9, atol=1e-12)
+        if off.all() or not np.all(want[off]):
+            return None
+        ratios.append(got[off] / want[off])
+    ratio = np.concatenate(ratios)
+    if ratio.size < 3 or not close(ratio, np.full_like(ratio, ratio[0])):
+        return None
+    return Mistake("places", f"is right at some places, and {ratio[0]:.6g} times the right one at the others")
+
+
+def find_offsets(wrong: Observations, x: str) -> Mistake | None:
+    """Off by one number times g, or by one at some places and another at the rest, whatever the input is there."""
+    levels = []
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        g = _g_along(o, x)
+        if g is None or got.shape != want.shape or want.size < 6 or not np.all(g):
+            return None
+        off = np.sort(((got - want) / g).ravel())
+        if not np.all(np.isfinite(off)):
+            return None
+        off[np.abs(off) < 1e-12 * np.abs(want / g).max()] = 0.0
+        at = np.flatnonzero(np.diff(off) > 1e-9 * np.abs(off).max()) + 1
+        if len(at) > 1 or (len(at) and o.reference.elementwise):
+            return None
+        levels.append((off[0], off[-1], int(at[0]) if len(at) else 0, off.size))
+    low, high, count, size = levels[0]
+    few, number_of, rest = (low, count, high) if 2 * count < size else (high, size - count, low)
+    if not count:
+        text = f"is off by {number(high)} times g everywhere, whatever {x} is there"
+        return Mistake("term", f"{text}: a number is added that does not belong there, or is missing")
+    others = f"by {number(rest)} times g" if rest else "right"
+    text = f"is off by {number(few)} times g at {number_of} of {size} places and {others} at the rest, whatever {x} is there"
+    return Mistake("term", f"{text}: a constant is not that of forward, as in a target that only one of the two smooths")
+
+
+def _g_along(o: Observation, x: str) -> np.ndarray | None:
+    """The incoming gradient beside the gradient for x: one number, or one for each row, whichever axis was removed."""
+    shape = o.want[x].shape
+    if o.g.size == 1 or o.g.shape == shape:
+        return o.g.reshape(()) if o.g.size == 1 else o.g
+    for axis in range(len(shape)):
+        if o.g.shape == shape[:axis] + shape[axis + 1 :]:
+            return np.expand_dims(o.g, axis)
+    return None
+
+
+def find_factor_of_rows(wrong: Observations, x: str) -> Mistake | None:
+    """The right one times a number of its own for each part along one axis, such as a weight or a count."""
+    ratios = []
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        if o.reference.elementwise or got.shape != want.shape or want.ndim < 2 or np.any(got[want == 0]):
+            return None
+        ratios.append(np.divide(got, want, out=np.full(want.shape, np.nan), where=want != 0))
+    for axis in range(ratios[0].ndim):
+        if all(r.ndim > axis and _is_one_for_each(r, axis) for r in ratios):
+            few = [number(float(np.nanmean(part))) for part in np.moveaxis(ratios[0], axis, 0)[:3]]
+            said = f"is the right one times a number of its own for each place along axis {axis} of {x}: {', '.join(few)}"
+            more = " and so on" if ratios[0].shape[axis] > 3 else ""
+            return Mistake(
+                "factor", f"{said}{more}. What belongs to such a place, as a weight or a count, is missing, or another one is there"
+            )
+    return None
+
+
+def _is_one_for_each(ratio: np.ndarray, axis: int) -> bool:
+    """Is it the same number, and known twice, within each part along an axis?"""
+    parts = [p[~np.isnan(p)] for p in np.moveaxis(ratio, axis, 0).reshape(ratio.shape[axis], -1)]
+    return all(p.size > 1 and np.ptp(p) <= 1e-9 * np.abs(p).max() for p in parts)
+
+
+def find_small_error(wrong: Observations, x: str) -> Mistake | None:
+    """Off by a little, everywhere: by a number in it and not by its form."""
+    off = max(error_of(o, x) for o in wrong)
+    if off > NEAR:
+        return None
+    text = f"is close to the right one, off by at most {100 * off:.2g} % of its largest entry: "
+    return Mistake("number", text + "a small number such as eps appears in it, a rounded constant, or an approximation")

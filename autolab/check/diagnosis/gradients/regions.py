@@ -1,0 +1,226 @@
+"""Functions made of pieces: where a rule leaves the right derivative, and what it does there.
+
+The rule is called on many numbers at once, close together, and so is the right one. Both are curves; where they part are intervals, of
+the input or of something simple that is made from the inputs. What is said of an interval is seen there, and at its ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...run.observation import Observation, number
+from ..diagnosis import Mistake
+
+POINTS = 1500
+MOST_INTERVALS = 2
+MOST_PIECES = 4  # in which the gradient is another multiple of the right one
+FEWEST = 12  # points in an interval
+SEEN = 1e-6  # how far off, of the largest slope, the gradient is soon after a piece begins; what a series leaves out begins with less
+
+
+@dataclass(frozen=True)
+class Curve:
+    """At many points: a coordinate in increasing order, the derivative that came back (with g) and the right one, and g."""
+
+    words: str
+    at: np.ndarray
+    got: np.ndarray
+    want: np.ndarray
+    g: np.ndarray
+    low: float
+    high: float
+    of_each: bool = True  # does each point have a result and a g of its own, and not a share in one sum?
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Where the two differ."""
+        return ~np.isclose(self.got, self.want, rtol=1e-8, atol=1e-10)
+
+    def intervals(self) -> list[tuple[int, int]]:
+        """From which point to which (not included) they differ."""
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], self.wrong.astype(np.int8), [0]])))
+        return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+    def begins(self, a: int, b: int) -> bool:
+        """Does the mistake begin at the ends of this interval, and not only grow beyond what rounding hides?"""
+        off, size = np.abs(self.got - self.want), np.abs(self.want).max()
+        inside = [off[a : a + FEWEST]] * (a > 0) + [off[b - FEWEST : b]] * (b < len(self.at))
+        return all(part.max() > SEEN * size for part in inside)
+
+
+def find_regions(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """Right but for one interval, or two, in what a formula may ask for; which, and what is there. Or wrong by a number in each."""
+    o = wrong[0]
+    if o.ask is None or any(np.shape(p.got[x]) != p.want[x].shape for p in wrong):
+        return None
+    if o.reference.elementwise and any(p.want[x].shape != p.out.shape for p in wrong):
+        return None
+    if not o.reference.elementwise and (o.out.ndim or any(np.shape(a) != o.want[x].shape for a in o.inputs)):
+        return None
+    in_pieces = ""
+    sure = len(wrong) > 1 and o.reference.elementwise
+    for curve in _curves(o, x):
+        found = curve.intervals()
+        some = 0 < len(found) <= MOST_INTERVALS and curve.wrong.mean() <= 0.9
+        if some and all(b - a >= FEWEST and curve.begins(a, b) for a, b in found):
+            if all(_what(curve, a, b) for a, b in found) or not (pieces := in_pieces or _multiples(curve)):
+                pieces = _said(curve, found)
+            return Mistake("places", pieces, sure)
+        in_pieces = in_pieces or _multiples(curve)
+    return Mistake("places", in_pieces, sure) if in_pieces else None
+
+
+def _multiples(curve: Curve) -> str:
+    """Another multiple of the right one in each of a few intervals."""
+    known = (curve.want != 0) | (curve.got != 0)
+    if not curve.want[known].all():
+        return ""
+    ratio = np.divide(curve.got, curve.want, out=np.ones_like(curve.got), where=known)
+    edges = [0, *(np.flatnonzero(np.abs(np.diff(ratio)) > 1e-6 * np.abs(ratio).max()) + 1).tolist(), len(ratio)]
+    pieces = list(pairwise(edges))
+    if not 1 < len(pieces) <= MOST_PIECES or any(b - a < FEWEST or np.ptp(ratio[a:b]) > 1e-8 * np.abs(ratio).max() for a, b in pieces):
+        return ""
+    said = [f"where {_interval(curve, a, b)}, {_times(float(ratio[a]))}" for a, b in pieces]
+    return f"is another multiple of the right one in each piece: {'; '.join(said)}"
+
+
+def _times(ratio: float) -> str:
+    """In words."""
+    if np.isclose(ratio, 1, rtol=1e-8):
+        return "it is right"
+    return (
+        "it has the wrong sign"
+        if np.isclose(ratio, -1, rtol=1e-8)
+        else f"it is {number(ratio)} times the right one"
+        if ratio
+        else "it is 0"
+    )
+
+
+def _is_of_each(o: Observation, x: str, g: np.ndarray, inputs: list[np.ndarray], want: np.ndarray) -> bool:
+    """Of a sum or mean: does the derivative at each place depend on the numbers there alone?"""
+    half = POINTS // 2
+    others = [np.concatenate([a[:half], a[half:][::-1]]) for a in inputs]
+    changed = o.reference.gradient(x, g, o.reference.environment(others, o.settings))
+    return bool(np.array_equal(changed[:half], want[:half]))
+
+
+def _curves(o: Observation, x: str) -> Iterator[Curve]:
+    """The two derivatives along x, and along what is made of two inputs."""
+    names = [y for y in o.reference.inputs if np.asarray(o.names[y]).dtype.kind == "f"]
+    if len(names) < len(o.reference.inputs):
+        return
+    rng = np.random.default_rng(8)
+    inputs = []
+    for y in names:
+        value = np.asarray(o.names[y])
+        low, high = value.min(), value.max()
+        inputs.append(np.sort(rng.uniform(low, high, POINTS)) if len(names) == 1 else rng.uniform(low, high, POINTS))
+    each = o.reference.elementwise
+    g = rng.uniform(0.5, 2, POINTS) * rng.choice([-1.0, 1.0], POINTS) if each else np.asarray(rng.uniform(0.5, 2))
+    answers = o.ask([g], tuple(inputs)) if o.ask else None
+    if answers is None or answers[0][x] is None or answers[0][x].shape != (POINTS,):
+        return
+    try:
+        known = o.reference.environment(inputs, o.settings)
+        want = np.broadcast_to(o.reference.gradient(x, g, known), (POINTS,))
+        if not each and not _is_of_each(o, x, g, inputs, want):
+            return
+    except Exception:  # the operation takes no such inputs
+        return
+    got = np.asarray(answers[0][x], float)
+    for words, value in _coordinates(names, inputs, known["out"]):
+        order = np.argsort(value)
+        at = value[order]
+        yield Curve(words, at, got[order], want[order], np.broadcast_to(g, (POINTS,))[order], float(at[0]), float(at[-1]), each)
+
+
+def _coordinates(names: list[str], inputs: list[np.ndarray], out: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    yield from zip(names, inputs, strict=True)
+    if len(names) == 1:
+        yield f"|{names[0]}|", np.abs(inputs[0])
+    pairs: list[tuple[str, Callable[..., Any]]] = [
+        ("{} - {}", np.subtract),
+        ("|{} - {}|", lambda a, b: np.abs(a - b)),
+        ("{} * {}", np.multiply),
+    ]
+    pairs.append(("{} + {}", np.add))
+    for words, f in pairs if len(names) == 2 else ():
+        yield words.format(*names), f(*inputs)
+    if out.shape == inputs[0].shape:
+        yield "the result", out
+
+
+def _said(curve: Curve, found: list[tuple[int, int]]) -> str:
+    """Which intervals, and what is in them."""
+    where = " and where ".join(_interval(curve, a, b) for a, b in found)
+    text = f"is wrong where {where}, and right elsewhere"
+    what = [_what(curve, a, b) for a, b in found]
+    if what[0] and all(w == what[0] for w in what):
+        text += f": there {what[0]}"
+    elif any(what):
+        text += ": " + "; ".join(f"where {_interval(curve, a, b)}, {w}" for (a, b), w in zip(found, what, strict=True) if w)
+    moved = [_moved(curve, a, b) for a, b in found]
+    if all(moved):
+        text += f". {'; '.join(m for m in moved if m)}"
+    return text
+
+
+def _interval(curve: Curve, a: int, b: int) -> str:
+    """In words; an end that is that of the numbers tried is not an end."""
+    low, high = _end(curve, a), _end(curve, b)
+    if a == 0:
+        return f"{curve.words} is below {high}"
+    if b == len(curve.at):
+        return f"{curve.words} is above {low}"
+    return f"{curve.words} is between {low} and {high}"
+
+
+def _end(curve: Curve, k: int) -> str:
+    """Where it begins or ends, with as many digits as are known."""
+    k = min(max(k, 1), len(curve.at) - 1)
+    low, high = curve.at[k - 1], curve.at[k]
+    for digits in range(4):
+        value = round((low + high) / 2, digits)
+        if low <= value <= high:
+            return number(value + 0.0)
+    return f"about {(low + high) / 2:.3f}"
+
+
+def _what(curve: Curve, a: int, b: int) -> str:
+    """What appears in an interval, if that is simple."""
+    got, want, g = curve.got[a:b], curve.want[a:b], curve.g[a:b]
+    slope = got / g
+    if not got.any():
+        return "it is 0"
+    if np.all(want) and np.ptp(got / want) < 1e-8 * np.abs(got / want).max():
+        return _times(float((got / want)[0]))
+    if curve.of_each and np.ptp(slope) < 1e-8 * np.abs(slope).max():
+        return "it is g" if np.isclose(slope[0], 1) else f"it is {number(float(slope[0]))} times g, the same everywhere"
+    if not want.any():
+        return "it should be 0, and is not"
+    return ""
+
+
+def _moved(curve: Curve, a: int, b: int) -> str:
+    """Where forward changes its formula and where the rule does, if an interval lies between the two."""
+    jumps = [(_jumps(curve.got / curve.g, k), _jumps(curve.want / curve.g, k)) for k in (a, b)]
+    if 0 < a and b < len(curve.at):
+        for (rule, forward), (other_rule, other_forward), at, belongs in ((jumps[0], jumps[1], a, b), (jumps[1], jumps[0], b, a)):
+            if rule and not forward and other_forward and not other_rule:
+                return f"Forward changes its formula at {curve.words} = {_end(curve, belongs)}, the rule at {_end(curve, at)}"
+    return ""
+
+
+def _jumps(slope: np.ndarray, k: int) -> bool:
+    """Does a curve jump between two neighbours, more than it changes around?"""
+    if not 2 < k < len(slope) - 2:
+        return False
+    steps = np.abs(np.diff(slope))
+    around = np.concatenate([steps[max(k - 12, 0) : k - 1], steps[k : k + 11]])
+    return bool(steps[k - 1] > 8 * np.median(around) + 1e-9)

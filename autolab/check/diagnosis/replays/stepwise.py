@@ -1,0 +1,533 @@
+"""A function on tensors as the chain of rows it ran through, and one slip in its chain rule.
+
+Nobody differentiates `(x @ w + b).tanh()` by heart: a rule for it is put together from the rules of its steps. So the mistakes
+are those of a step (its own formula, another value in it), of a link (left out, added with the wrong sign) or of a
+value taken for a constant. One slip changes what one link passes on; what that does to the gradient is linear in the change.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from autolab.autograd import no_grad
+from autolab.engine.apply import dispatch
+from autolab.engine.modes import modes
+from autolab.engine.tensor import Tensor
+from autolab.torch_api.creation import from_numpy
+
+from ...run.observation import Observation, close
+from ...run.reference import sum_to
+from ..formulas.decompositions import DECOMPOSITIONS
+from ..formulas.equivalent_formulas import NamedFormula, equivalent_formulas
+from ..formulas.expressions import Values, Wrong
+from ..formulas.mutants import mutants
+
+MOST_STEPS = 40
+NUDGE = 1e-6
+
+
+class CannotTrace(Exception):
+    """Something on the way is not a row of the table with one result."""
+
+
+@dataclass(eq=False)
+class RowCall:
+    """One row that ran: where its arguments came from (None: a constant), and every name its rules may ask for."""
+
+    row: Any
+    sources: tuple[int | None, ...]
+    names: dict[str, Any]
+    place: int  # of its result
+    incoming: Any = None  # the gradient of its result
+    passed: dict[int, np.ndarray] = field(default_factory=dict)  # what it passes on to each argument
+    memo: dict[int, Values] = field(default_factory=dict)  # for each argument the names that its formula uses
+
+    def argument(self, k: int) -> str:
+        """The input whose rule serves argument k; a row that takes a list has one for all."""
+        return self.row.inputs[0 if self.row.variadic else k]
+
+    def has_rule(self, k: int) -> bool:
+        """Does argument k receive a gradient?"""
+        return self.argument(k) in self.row.rules
+
+    def rule(self, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
+        """What argument k receives, from g and perhaps other values, before stretched axes are summed."""
+        rule, names = self.row.rules[self.argument(k)], {**self.names, **other}
+        result = rule.function(g, *(self.value(name, names) for name in rule.needs))
+        return np.asarray(result[k] if self.row.variadic else result)
+
+    def value(self, name: str, names: Mapping[str, Any]) -> Any:
+        """What a rule is given under a name: a value that was kept, or one that several rules share."""
+        if name in self.row.shared:
+            function, wanted = self.row.shared[name]
+            return function(*(names[n] for n in wanted))
+        return names[name]
+
+    def shape(self, k: int) -> tuple[int, ...]:
+        """The shape of argument k."""
+        return self.names["raw"][k].shape
+
+    def fit(self, k: int, value: np.ndarray) -> np.ndarray:
+        """Sum to the shape of argument k, if that was stretched."""
+        return sum_to(value, self.shape(k)) if self.row.kind == "elementwise" else value
+
+    def stretch(self, value: np.ndarray) -> np.ndarray:
+        """Give it the shape of the result, if each entry has its own place there."""
+        return np.broadcast_to(value, self.names["out"].shape) if self.row.kind == "elementwise" else value
+
+    def whole(self, k: int) -> np.ndarray:
+        """All that comes back to this row, as argument k would receive it."""
+        return self.fit(k, self.incoming)
+
+
+class Chain:
+    """A function as its steps on some inputs, and what one slip in them makes of the gradient for one input."""
+
+    def __init__(self, function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], g: np.ndarray):
+        self.inputs = tuple(inputs)
+        self.values: list[Any] = [np.asarray(a) for a in inputs.values()]
+        self.words = list(inputs)
+        self.steps: list[RowCall] = []
+        self.memo: dict[Any, Any] = {}
+        self.received: np.ndarray | None = None  # a gradient that slips have to explain
+        tensors = [from_numpy(np.array(a)) if np.asarray(a).dtype.kind == "f" else a for a in inputs.values()]
+        self._places = {id(t): k for k, t in enumerate(tensors) if isinstance(t, Tensor)}
+        self._kept = list(tensors)
+        result = self._watched(lambda: function(*tensors, **settings))
+        if not isinstance(result, Tensor) or id(result) not in self._places or not self.steps:
+            raise CannotTrace("the result comes from elsewhere")
+        self.last = self._places[id(result)]
+        self.words[self.last] = "the result of forward"
+        self.g = np.broadcast_to(g, self.values[self.last].shape)
+        self._back(self.g)
+
+    def _watched(self, run: Callable) -> Any:
+        before, modes.tracer = modes.tracer, self
+        modes.settle()
+        try:
+            with no_grad():
+                return run()
+        finally:
+            modes.tracer = before
+            modes.settle()
+
+    def looked(self, *about: Any) -> None:
+        """The engine says that numbers are looked at: no harm, since the chain is one of these numbers."""
+
+    def created(self, tensor: Tensor) -> None:
+        """The engine says that a tensor is made of numbers: a constant, which no step gives."""
+
+    def operation(self, op: Any, args: Any, settings: Mapping[str, Any]) -> Any:
+        """Run one row, and note it: the engine calls this for each."""
+        result = dispatch(op, args, dict(settings))
+        if not isinstance(result, Tensor) or len(self.steps) >= MOST_STEPS:
+            raise CannotTrace(f"{op.name} has several results, or there are too many steps")
+        raw = [np.asarray(a.payload if isinstance(a, Tensor) else a) for a in args]
+        sources = tuple(self._places.get(id(a)) if isinstance(a, Tensor) else None for a in args)
+        names: dict[str, Any] = {**op.settings, **settings, "raw": raw, "out": np.asarray(result.payload)}
+        if op.variadic:
+            names |= {op.inputs[0]: raw, f"{op.inputs[0]}_shape": tuple(a.shape for a in raw)}
+        else:
+            names |= dict(zip(op.inputs, raw, strict=False))
+            names |= {f"{x}_shape": a.shape for x, a in zip(op.inputs, raw, strict=False)}
+        place = self._places[id(result)] = len(self.values)
+        self.values.append(names["out"])
+        self.words.append(f"the result of {row_in_words(op.name)}")
+        self._kept.append(result)  # kept alive, so that no other tensor gets its id
+        self.steps.append(RowCall(op, sources, names, place))
+        return result
+
+    def _back(self, g: np.ndarray) -> None:
+        self.gradients = self._sent({self.last: g}, len(self.steps), keep=True)
+
+    def _sent(self, pending: dict[int, np.ndarray], below: int, keep: bool = False) -> dict[int, np.ndarray]:
+        """What arrives at each place if this is sent back through the steps before number `below`."""
+        arrived = dict(pending)
+        for step in reversed(self.steps[:below]):
+            g = arrived.get(step.place)
+            if g is None:
+                continue
+            if keep:
+                step.incoming = g
+            for k, source in enumerate(step.sources):
+                if source is None or not step.has_rule(k):
+                    continue
+                value = step.fit(k, step.rule(k, g))
+                if keep:
+                    step.passed[k] = value
+                arrived[source] = arrived[source] + value if source in arrived else value
+        return arrived
+
+    def reaches(self, x: str) -> set[int]:
+        """The places that depend on an input."""
+        found = {self.inputs.index(x)}
+        for step in self.steps:
+            if found & set(step.sources):
+                found.add(step.place)
+        return found
+
+    def _may_give(self, x: str, differences: Mapping[tuple[int, int], np.ndarray]) -> bool:
+        """Can these slips explain what was received? How far a nudge of x moves each place is asked, which is a product for each slip."""
+        if ("nudge", x) not in self.memo:
+            self.memo["nudge", x] = self._nudge(x)
+        if self.memo["nudge", x] is None:
+            return True
+        direction, moved = self.memo["nudge", x]
+        off = direction * (self.received - self.gradients[self.inputs.index(x)])
+        parts = [moved[source] * d for (i, k), d in differences.items() if (source := self.steps[i].sources[k]) is not None]
+        size = np.abs(off).sum() + sum(np.abs(p).sum() for p in parts)
+        return bool(np.abs(sum(p.sum() for p in parts) - off.sum()) <= 1e-5 * size)
+
+    def _nudge(self, x: str) -> tuple[np.ndarray, list[np.ndarray]] | None:
+        """A direction for x, and how fast each place then moves; None if that is not what the gradient says."""
+        at = self.inputs.index(x)
+        direction = np.random.default_rng(4).uniform(0.5, 1.5, self.values[at].shape)
+        try:
+            up, down = (self._run_again(at, self.values[at] + h * direction) for h in (NUDGE, -NUDGE))
+        except Exception:  # numbers that a step does not take
+            return None
+        moved = [(np.asarray(a, float) - b) / (2 * NUDGE) for a, b in zip(up, down, strict=True)]
+        last, gradient = moved[self.last] * self.g, direction * self.gradients[at]
+        close_enough = np.abs(last.sum() - gradient.sum()) <= 1e-6 * (np.abs(last).sum() + np.abs(gradient).sum())
+        return (direction, moved) if close_enough else None
+
+    def _run_again(self, at: int, value: np.ndarray) -> list[Any]:
+        values = list(self.values)
+        values[at] = value
+        for step in self.steps:
+            raw = step.names["raw"]
+            raw = [values[s] if s is not None and step.has_rule(k) else raw[k] for k, s in enumerate(step.sources)]
+            arguments = (raw,) if step.row.variadic else raw
+            values[step.place] = np.asarray(step.row.forward(*arguments, **{k: step.names[k] for k in step.row.settings}))
+        return values
+
+    def changed(self, x: str, changes: Mapping[tuple[int, int], np.ndarray]) -> np.ndarray:
+        """The gradient for x if each link (step, argument) passes on this instead of the right value."""
+        at = self.inputs.index(x)
+        total = self.gradients[at]
+        differences = {}
+        for (i, k), value in changes.items():
+            differences[i, k] = np.asarray(value) - self.steps[i].passed[k]
+            if differences[i, k].shape != self.steps[i].shape(k):
+                raise ValueError("a slip that changes the shape stops there")
+        if self.received is not None and not self._may_give(x, differences):
+            raise LookupError("it gives another gradient")
+        for (i, k), difference in differences.items():
+            step = self.steps[i]
+            sent = self._sent({source: difference}, i) if (source := step.sources[k]) is not None else {}
+            if at in sent:
+                total = total + sent[at]
+        return total
+
+    def skipping(self, x: str, i: int, k: int, j: int, at: int) -> np.ndarray:
+        """The gradient for x if what step i passes on to its argument k arrives at place `at`, before step j that made this argument."""
+        passed, place = self.steps[i].passed[k], self.steps[j].place
+        here = self.inputs.index(x)
+        total = self.gradients[here]
+        for sent, sign in ((self._sent({at: passed}, j), 1), (self._sent({place: passed}, j + 1), -1)):
+            if here in sent:
+                total = total + sign * sent[here]
+        return total
+
+
+@dataclass(frozen=True)
+class ChainSlip:
+    """One thing wrong in a chain: the family, a sentence about the gradient, and what it then is."""
+
+    family: str
+    text: str
+    predict: Callable[..., np.ndarray]
+
+
+def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[..., Any]) -> ChainSlip:
+    """A slip that changes what step i passes on to its argument k."""
+    return ChainSlip(family, text, lambda chain: chain.changed(x, {(i, k): change(chain, chain.steps[i])}))
+
+
+SAID = {"mul": "the product", "div": "the quotient", "add": "the sum", "sub": "the difference", "rsub": "the difference",
+        "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
+        "matmul": "the matrix product", "mm": "the matrix product", "mv": "the matrix product", "bmm": "the matrix product",
+        "linear": "the linear layer"}  # fmt: skip
+
+
+def row_in_words(name: str) -> str:
+    """What a row is called in a sentence."""
+    return SAID.get(name, name.removeprefix("max_along").replace("_", " ") or "max")
+
+
+def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
+    """Everything that one slip may make of the gradient for x, the plainest first."""
+    depends = chain.reaches(x)
+    links = [(i, k) for i, step in enumerate(chain.steps) for k, source in enumerate(step.sources)
+             if source in depends and k in step.passed and step.incoming is not None]  # fmt: skip
+    yield from _choices(chain, x, links)
+    sources = {chain.steps[i].sources[k] for i, k in links}
+    if len(links) > len({i for i, _ in links}) or len(links) > len(sources):  # branches
+        yield from _links(chain, x, links)
+        yield from _constants(chain, x, depends, links)
+        yield from _skipped(chain, x, links)
+    for step in chain.steps:
+        alike = step.names["out"].shape == chain.values[chain.inputs.index(x)].shape
+        alike &= step.row.name not in ("add", "sub", "rsub")  # whose derivative is 1: nothing is missing there
+        if alike and step.place in depends and step.place != chain.last and step.incoming is not None:
+            text = f"is the gradient for {chain.words[step.place]}, and not yet for {x}: the derivative of what is inside is missing"
+            yield ChainSlip("factor", text, lambda chain, place=step.place: chain.gradients[place])
+    for i, k in links:
+        yield from _values(chain, x, i, k)
+    for i, k in links:
+        yield from _local(chain, x, i, k)
+
+
+def _moves(step: RowCall) -> bool:
+    """Does a row only cut, move and put together?"""
+    return bool(step.row.view or step.row.variadic or step.row.name in ("slice", "select", "index"))
+
+
+def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
+    for i, k in links:
+        step = chain.steps[i]
+        through = f"{row_in_words(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
+        twice = [j for at, j in links if at == i and step.sources[j] == step.sources[k]]  # x * x: one of two equal parts is a factor
+        for c, family, words in _scaled(step):
+            if k == twice[0]:
+                yield ChainSlip(family, f"{words}: what comes back through {through}", lambda chain, c=c, i=i, twice=tuple(twice): (
+                    chain.changed(x, {(i, j): c * chain.steps[i].passed[j] for j in twice})))  # fmt: skip
+    for i, k in links:
+        step = chain.steps[i]
+        if len({step.sources[j] for at, j in links if at == i}) < len([j for at, j in links if at == i]) and not _are_equal(step):
+            through = f"{row_in_words(step.row.name)} of {_word(chain, i, k)}"
+            for c, family, words in _scaled(step):
+                yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
+
+
+def _skipped(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
+    """A derivative that is left out in one of several terms: what comes back through one link misses the step before it."""
+    made = {step.place: j for j, step in enumerate(chain.steps)}
+    for i, k in links:
+        place = chain.steps[i].sources[k]
+        j = made.get(place) if place is not None else None
+        if place is None or j is None or len([1 for at, m in links if chain.steps[at].sources[m] == place]) < 2:
+            continue
+        before = chain.steps[j]
+        at = next((s for s in before.sources if s is not None and chain.values[s].shape == chain.values[place].shape), None)
+        if before.row.kind != "elementwise" or at is None or len([s for s in before.sources if s is not None]) != 1:
+            continue
+        name, through = row_in_words(before.row.name), row_in_words(chain.steps[i].row.name)
+        text = f"is without the derivative of {name} in one of its terms: what comes back through {through}"
+        yield ChainSlip("factor", text, lambda chain, i=i, k=k, j=j, at=at: chain.skipping(x, i, k, j, at))
+
+
+def _scaled(step: RowCall) -> Iterator[tuple[float, str, str]]:
+    for c, family, words in SCALED:
+        if c or not _moves(step):  # a piece that is missing is named by its place
+            yield c, family, words
+
+
+def _are_equal(step: RowCall) -> bool:
+    """Does a step that takes one value twice pass on the same to both?"""
+    parts = list(step.passed.values())
+    return all(part.shape == parts[0].shape and close(part, parts[0]) for part in parts)
+
+
+SCALED = ((0.5, "constant", "has one of its terms half as large as it should be"), (0, "term", "misses one of its terms"),
+          (-1, "term sign", "has one of its terms with the wrong sign"),
+          (2, "constant", "has one of its terms twice as large as it should be"))  # fmt: skip
+
+
+def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
+    inner = [i for i, step in enumerate(chain.steps) if step.place in depends and step.place != chain.last and not _moves(step)]
+    for count in (1, 2):
+        for some in combinations(inner, count):
+            cut = [(i, k) for i, k in links if i in some]
+            names = " and ".join(row_in_words(chain.steps[i].row.name) for i in some)
+            text = f"takes {names} for {'a constant' if count == 1 else 'constants'}: a term of the derivative is missing"
+            yield ChainSlip("term", text, lambda chain, cut=cut: chain.changed(x, {(i, k): 0 * chain.steps[i].passed[k] for i, k in cut}))
+
+
+def _choices(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
+    """A `where` that is not asked, or asked the wrong way round."""
+    for i in {i for i, _ in links if chain.steps[i].row.name == "where"}:
+        ks = [k for j, k in links if j == i]
+        for only in ks:
+            text = "takes one side of where everywhere, as if its condition always had the same answer"
+            yield ChainSlip("mask", text, lambda chain, i=i, ks=ks, only=only: chain.changed(
+                x, {(i, k): chain.steps[i].whole(k) * (k == only) for k in ks}))  # fmt: skip
+        yield ChainSlip("mask", "has the two sides of where exchanged", lambda chain, i=i, ks=ks: chain.changed(
+            x, {(i, k): chain.steps[i].whole(k) - chain.steps[i].passed[k] for k in ks}))  # fmt: skip
+
+
+def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
+    """What may go wrong in the formula of one step."""
+    step = chain.steps[i]
+    row, name = step.row, row_in_words(step.row.name)
+    elementwise = row.kind == "elementwise"
+    if elementwise and len(step.sources) == 1:
+        yield _at(x, "factor", f"is the right one without the derivative of {name}", i, k, lambda _, step: step.incoming)
+        yield _at(x, "forward", f"has {name} where its derivative belongs", i, k, lambda _, step: step.incoming * step.names["out"])
+        text = f"asks g where {name} let something through: the mask belongs to the forward values"
+        yield _at(x, "mask from g", text, i, k, lambda _, step: np.where(step.incoming > 0, step.incoming, 0))
+    text = f"does not use what comes back from after {name}: it starts there with 1"
+    yield _at(x, "upstream ignored", text, i, k, lambda _, step: _again(step, k, np.ones_like(step.incoming)))
+    if row.variadic:
+        return
+    argument, where = row.inputs[k], f", in the derivative of {name}"
+    for mutant, wrong in mutants(row.formula(argument), (*row.inputs, "out", "g")):
+        if mutant.family != "variable":  # that is said in the words of the whole chain: see _values
+            yield _at(x, mutant.family, f"is {mutant.text}{where}", i, k, lambda _, step, wrong=wrong: _evaluated(step, k, wrong))
+    for formula in equivalent_formulas(row.name, argument, tuple(row.inputs)):
+        for mutant, *slip in formula.mutants():
+            if mutant.family != "variable":
+                text = f"is {mutant.text}{where}"
+                yield _at(x, mutant.family, text, i, k, lambda chain, _, f=formula, slip=slip: _by_formula(chain, i, k, f, *slip))
+    if isinstance(step.names.get("axis"), (int, tuple)):
+        for axis in (None, 0, -1, 1):
+            text = f"takes {name} along another axis than forward did"
+            yield _at(x, "axis", text, i, k, lambda _, step, axis=axis: _again(step, k, step.incoming, axis=axis))
+
+
+def _again(step: RowCall, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
+    return step.fit(k, step.rule(k, g, **other))
+
+
+def _evaluated(step: RowCall, k: int, wrong: Wrong) -> np.ndarray:
+    if k not in step.memo:
+        names = {name: step.value(name, step.names) for name in {*step.names, *step.row.shared}}
+        step.memo[k] = Values({**step.row.rules[step.row.inputs[k]].function.__globals__, **names, "g": step.incoming})
+    value = np.asarray(wrong.value(step.memo[k]))
+    return _some_slope(step, step.fit(k, step.stretch(value)))
+
+
+def _some_slope(step: RowCall, value: np.ndarray) -> np.ndarray:
+    """A slip that leaves no derivative at all is called that, and nothing else."""
+    if len(step.sources) == 1 and close(value, step.incoming):
+        raise LookupError("the derivative is left out")
+    return value
+
+
+def _by_formula(chain: Chain, i: int, k: int, formula: NamedFormula, slip: Wrong, letter: str) -> np.ndarray:
+    step = chain.steps[i]
+    seen = chain.memo.setdefault(i, StepObservation({**step.names, "axis": _one(step.names.get("axis"))}, step.incoming))
+    if (key := (i, k, formula.text)) not in chain.memo:
+        right = step.fit(k, step.stretch(formula.evaluate(seen)))
+        chain.memo[key] = right.shape == step.shape(k) and np.allclose(right, step.passed[k], rtol=1e-9, atol=1e-12)
+    if not chain.memo[key]:
+        raise LookupError("this formula is not right for these inputs")
+    return _some_slope(step, step.fit(k, step.stretch(formula.evaluate(seen, slip, letter))))
+
+
+def _one(axis: Any) -> Any:
+    return axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+
+
+@dataclass(eq=False)
+class StepObservation:
+    """As much of an observation as a formula looks at."""
+
+    names: dict[str, Any]
+    g: np.ndarray
+
+
+def _values(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
+    """Another value of the same shape where one that forward saved belongs."""
+    step = chain.steps[i]
+    if step.row.variadic:
+        return
+    for name in step.row.rules[step.argument(k)].needs:
+        if name != "out" and name not in step.row.inputs:
+            continue
+        own = step.place if name == "out" else step.sources[step.row.inputs.index(name)]
+        for place, value in enumerate(chain.values):
+            if place == own or value.shape != np.shape(step.names[name]) or value.dtype.kind != "f":
+                continue
+            right = chain.words[own] if own is not None else "a constant"
+            wrong = chain.words[place]
+            if right == wrong:
+                continue
+            yield _at(x, "variable", f"uses {wrong} where {right} belongs", i, k, lambda chain, step, name=name, place=place: _again(
+                step, k, step.incoming, **{name: chain.values[place]}))  # fmt: skip
+
+
+def _word(chain: Chain, i: int, k: int) -> str:
+    source = chain.steps[i].sources[k]
+    return chain.words[source] if source is not None else "a constant"
+
+
+def is_elementwise(function: Callable, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> bool:
+    """Does each entry of the result depend on the entries in its own place only: are all its steps so?"""
+    try:
+        chain = Chain(function, {str(k): a for k, a in enumerate(inputs)}, settings, np.ones(()))
+    except Exception:  # it does not run on tensors alone
+        return False
+    return all(step.row.kind == "elementwise" for step in chain.steps)
+
+
+def chains(o: Observation, x: str) -> list[Chain | None]:
+    """The operation of an observation as chains of rows, one for each way to spell it out; those that give the right gradient."""
+    reference = o.reference
+    shapes = tuple(o.shape(y) for y in reference.inputs)
+    if (key := ("chains", x, shapes)) not in o.memo:
+        if ("chains", shapes) not in o.about_right:
+            inputs = {y: np.broadcast_to(a, shape) for y, a, shape in zip(reference.inputs, o.inputs, shapes, strict=True)}
+            functions = [reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ())
+            made = [_chain(f, inputs, o.settings, o.g) for f in functions]
+            if reference.function and made[0] and len(made[0].steps) == 1:
+                made += [_chain(f, inputs, o.settings, o.g) for f in _spelled_out(made[0].steps[0])]
+            if reference.row is not None and not functions:
+                made = [_chain(reference.row.forward, inputs, reference.call_settings(o.settings), o.g)]
+            o.about_right["chains", shapes] = made
+        found = [_with_received(chain, o, x) for chain in o.about_right["chains", shapes]]
+        o.memo[key] = found if reference.function else [c for c in found if c is None or len(c.steps) > 1]
+    return o.memo[key]
+
+
+def stretched(o: Observation, x: str) -> Iterator[tuple[np.ndarray, tuple[int, ...]]]:
+    """What the step that stretches x, as a layer does with its bias, passes on before that is summed, and to which shape."""
+    for chain in filter(None, chains(o, x)):
+        at = chain.inputs.index(x)
+        uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == at]
+        if len(uses) == 1 and uses[0][0].row.name in ("expand_dims", "reshape"):  # x with an axis of size 1 put in
+            at = uses[0][0].place
+            uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == at]
+        for step, k in uses if len(uses) == 1 else ():
+            if step.row.kind == "elementwise" and step.has_rule(k) and step.incoming is not None:
+                full = np.broadcast_to(step.rule(k, step.incoming), step.names["out"].shape)
+                if full.shape != step.shape(k):
+                    yield full, step.shape(k)
+
+
+def _chain(function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], g: np.ndarray) -> Chain | None:
+    try:
+        return Chain(function, inputs, settings, g)
+    except Exception:  # not every formula runs on tensors, and not every function is made of rows
+        return None
+
+
+def _spelled_out(step: RowCall) -> Iterator[Callable]:
+    """A function that is one row of the table, in simpler ones."""
+
+    def spelled(*tensors: Tensor, function: Callable, **_: Any) -> Tensor:
+        taken = inspect.signature(function).parameters
+        settings = {name: step.names[name] for name in step.row.settings if name in taken}
+        constants = step.names["raw"]
+        return function(*(tensors[s] if s is not None else from_numpy(constants[k]) for k, s in enumerate(step.sources)), **settings)
+
+    for function in DECOMPOSITIONS.get(step.row.name, ()):
+        yield partial(spelled, function=function)
+
+
+def _with_received(chain: Chain | None, o: Observation, x: str) -> Chain | None:
+    """The chain for one input and what came back for it, if it gives the right gradient; the steps are the same for all checks."""
+    at = chain.inputs.index(x) if chain else None
+    if chain is None or at not in chain.gradients or not close(chain.gradients[at], o.want[x]):
+        return None
+    mine = copy.copy(chain)
+    mine.received = o.got[x] if np.shape(o.got[x]) == o.want[x].shape else None
+    return mine

@@ -1,0 +1,317 @@
+"""One slip in one line of the right rule, whatever it calls: an operation that is left out, turned round or given another value.
+
+The rule may be a closed function, or the way back through many rows, some of them factorisations; its tape knows each operation. Those of
+one line in a loop slip together. Nothing is known of the mathematics: a slip is what comes of the tape if these operations give
+something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...run.observation import Observation, close
+from ..diagnosis import Mistake
+from ..family import Family
+from ..formulas.mutants import step_in_words, value_in_words
+from .replay import Node, Tape
+from .stepwise import row_in_words
+from .traces import Trace
+from .ways import Taped
+
+MOST_WORK = 7000  # operations on small arrays in a check, some microseconds each
+LEAST_WORK = 1500  # for each input
+
+Slip = Callable[[Tape, Node, list[Any], Any], Any]  # of a tape, one of its operations, the sources of that and what it gave
+
+
+def _only(possible: bool, value: Any) -> Any:
+    if not possible:
+        raise LookupError("this slip cannot be made here")
+    return value
+
+
+def _source(k: int) -> Slip:
+    """What the operation would be without all of its sources but one."""
+    return lambda t, n, s, v: np.broadcast_to(_only(len(s) > k, s)[k], np.shape(v))
+
+
+def _turned(*which: int) -> Slip:
+    def slip(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+        a, b = (np.swapaxes(v, -1, -2) if k in which else v for k, v in enumerate(_only(len(s) == 2, s)))
+        return a @ b
+
+    return slip
+
+
+def _separate_sums(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+    made = tape.nodes[node.sources[0]]
+    while made.name == "incoming_of_row":
+        made = tape.nodes[made.sources[0]]
+    factors = _only(made.name == "multiply" and len(made.sources) == 2 and node.make is not None, made.sources)
+    call = node.make(s[0])  # type: ignore[misc]
+    one, other = (call.run(_only(call.kind == "along", call.axis), np.broadcast_to(tape.values[k], np.shape(s[0]))) for k in factors)
+    return one * other
+
+
+def _constant(node: Node, s: Sequence[Any]) -> Any:
+    """What a number that is added to a source, or from which it is taken, is."""
+    return node.function(np.zeros_like(s[0]))
+
+
+def _entry(value: Any, k: int) -> Any:
+    """One entry along the last axis, and 0 elsewhere."""
+    kept = np.zeros_like(_only(np.ndim(value) > 0, value))
+    kept[..., k] = value[..., k]
+    return kept
+
+
+WITHOUT = "is the right one without one of its factors{where}"
+TERM = "misses one of its terms{where}"
+SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
+    "multiply": [
+        ("factor", WITHOUT, _source(0)),
+        ("factor", WITHOUT, _source(1)),
+        ("operation", "has a plus where a times belongs{where}", lambda t, n, s, v: s[0] + s[1]),
+        ("division", "is divided where it should be multiplied{where}", lambda t, n, s, v: s[0] / s[1]),
+        ("division", "is divided where it should be multiplied{where}", lambda t, n, s, v: s[1] / s[0]),
+    ],
+    "divide": [
+        ("factor", "is the right one without one of its divisions{where}", _source(0)),
+        ("division", "is multiplied where it should be divided{where}", lambda t, n, s, v: s[0] * s[1]),
+        ("factor", "is the right one without the size of one of its divisors{where}", lambda t, n, s, v: s[0] * np.sign(s[1])),
+        ("division", "has a quotient upside down{where}", lambda t, n, s, v: s[1] / s[0]),
+    ],
+    "add": [
+        ("term", TERM, _source(0)),
+        ("term", TERM, _source(1)),
+        ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[0] - s[1]),
+        ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[1] - s[0]),
+        ("term", TERM, lambda t, n, s, v: _only(len(s) == 1, -_constant(n, s)) + v),
+    ],
+    "subtract": [
+        ("term", TERM, _source(0)),
+        ("term", TERM, lambda t, n, s, v: -_source(1)(t, n, s, v)),
+        ("term", TERM, _source(1)),
+        ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[0] + s[1]),
+        ("term sign", "has a difference the wrong way round{where}", lambda t, n, s, v: -v),
+        ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: 2 * _only(len(s) == 1, _constant(n, s)) - v),
+    ],
+    "negative": [("term sign", "is the right one with a minus sign left out{where}", _source(0))],
+    "matmul": [
+        ("transposed", "has one factor of a matrix product transposed the wrong way{where}", _turned(0)),
+        ("transposed", "has one factor of a matrix product transposed the wrong way{where}", _turned(1)),
+        ("transposed", "has both factors of a matrix product transposed the wrong way{where}", _turned(0, 1)),
+        ("order", "has the factors of a matrix product in the other order{where}", lambda t, n, s, v: s[1] @ s[0]),
+        ("factor", WITHOUT, _source(0)),
+        ("factor", WITHOUT, _source(1)),
+        ("operation", "multiplies entry by entry where a matrix product belongs{where}", lambda t, n, s, v: s[0] * s[1]),
+    ],
+    "swapaxes": [("transposed", "lacks one of its transposes{where}", _source(0))],
+    "where": [
+        ("mask", "is the right one without a mask{where}", lambda t, n, s, v: _source(len(s) - 1)(t, n, s, v)),
+        ("mask", "is the right one without a mask{where}", lambda t, n, s, v: _source(max(len(s) - 2, 0))(t, n, s, v)),
+    ],
+}
+SLIPS["incoming_of_row"] = [
+    ("factor", "has the result as a factor too many{where}", lambda t, n, s, v: s[0] * s[1]),
+    ("factor", "is divided by the result once too often{where}", lambda t, n, s, v: s[0] / s[1]),
+    ("factor", "has 2 times the result as a factor too many{where}", lambda t, n, s, v: 2 * s[0] * s[1]),
+    ("factor", "has the square of the result as a factor too many{where}", lambda t, n, s, v: s[0] * s[1] ** 2),
+    ("factor", "has the exponential of the result as a factor too many{where}", lambda t, n, s, v: s[0] * np.exp(s[1])),
+    ("one of many", "uses the first entry alone of what comes back{where}", lambda t, n, s, v: _entry(v, 0)),
+    ("one of many", "uses the last entry alone of what comes back{where}", lambda t, n, s, v: _entry(v, -1)),
+    ("sign", "has the wrong sign in a part of it{where}", lambda t, n, s, v: -v),
+]
+SLIPS["part"] = [  # one of the results of a factorisation
+    ("transposed", "takes the rows of a factor for its columns{where}", lambda t, n, s, v: np.swapaxes(_only(np.ndim(v) > 1, v), -1, -2))
+]
+SLIPS |= {"true_divide": SLIPS["divide"], "transpose": SLIPS["swapaxes"], "division": [("factor", SLIPS["divide"][0][1], _source(0))]}
+POWERS = {"square": "its square", "power": "its power", "sqrt": "its root", "reciprocal": "its inverse"}
+SOLVERS = {"inv": "inverse", "solve": "solution", "pinv": "inverse"}
+
+
+def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
+    """What may go wrong in one operation by itself."""
+    yield from SLIPS.get(node.name, ())
+    if node.name in POWERS:
+        yield "power", f"has a value where {POWERS[node.name]} belongs{{where}}", _source(0)
+    elif node.name in SOLVERS:
+        yield "function", f"has a matrix where {SOLVERS[node.name]} belongs{{where}}", _source(0)
+        if node.name == "solve":
+            text = "has the matrix of a system of equations transposed{where}"
+            yield "transposed", text, lambda t, n, s, v: np.linalg.solve(np.swapaxes(_only(len(s) == 2, s)[0], -1, -2), s[1])
+            yield "factor", "is the right one without solving a system of equations{where}", _source(1)
+            yield "operation", "multiplies by a matrix where a system of equations is solved{where}", lambda t, n, s, v: s[0] @ s[1]
+    elif node.make and node.name in ("sum", "add"):
+        yield "upstream collapsed", "adds up the two factors of a product by themselves, and multiplies the sums{where}", _separate_sums
+    elif len(node.sources) == 1 and node.make is None and node.name not in SLIPS and node.name.isidentifier():
+        yield "function", f"is the right one without {step_in_words(node.name)}{{where}}", _source(0)
+
+
+# ---------- the tapes
+
+
+class Whole(Taped):
+    """A function on tensors: forward through its rows, and back."""
+
+    key: Any = "whole"
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    def gradient(self, o: Observation, x: str, names: Mapping[str, Any], g: Any) -> Any:
+        """On arrays that note what is done; on plain ones by the engine."""
+        if not hasattr(g, "tape"):
+            return o.reference.gradient(x, g, names)
+        return self.trace.gradient(g.tape, [names[y] for y in o.reference.inputs], o.reference.inputs.index(x), g)
+
+
+@dataclass(eq=False)
+class Lines:
+    """A tape with its operations by the line that they come from."""
+
+    tape: Tape
+    by_line: dict[Any, list[int]]
+    words: dict[int, str]  # of the values that may be taken for one another
+
+
+def lines(o: Observation, x: str) -> Lines | None:
+    """The tape of the right rule of an observation; None if it cannot be noted."""
+    if ("lines", x) not in o.about_right:
+        try:
+            o.about_right["lines", x] = _lines(o, x)
+        except Exception:  # a rule may do anything
+            o.about_right["lines", x] = None
+    return o.about_right["lines", x]
+
+
+def _lines(o: Observation, x: str) -> Lines | None:
+    reference = o.reference
+    way = Taped()
+    if reference.function:
+        way = Whole(Trace(reference.function, dict(zip(reference.inputs, o.inputs, strict=True)), o.settings))
+    tape, at = way.tape(o, x)
+    if not close(np.broadcast_to(tape.result({}), o.want[x].shape), o.want[x]):
+        return None
+    by_line: dict[Any, list[int]] = {}
+    for k in tape.counting:
+        if tape.nodes[k].sources:
+            by_line.setdefault((tape.nodes[k].tag, tape.nodes[k].name), []).append(k)
+    names = [n for n, v in o.names.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
+    words = dict(enumerate(map(value_in_words, names)))
+    words[at] = "g"
+    return Lines(tape, by_line, words)
+
+
+def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The slips in one line that explain all these calls, at most two of them. What all others give is kept: see `two_slips.py`."""
+    found: dict[str, Family] = {}
+    for family, value in _tried(wrong[0], x):
+        if wrong[0].gave(x, value) and all(_fits(family, o, x) for o in wrong[1:]):
+            found.setdefault(family.name, family)
+    if not found:
+        return None
+    for o in wrong:
+        o.memo.setdefault("slips", []).extend(found.values())
+    first, *also = sorted(found.values(), key=lambda family: family.name == "variable")[:2]  # what is left out is likelier than exchanged
+    return Mistake(first.name, first.text, predict=first.predict, also=tuple(also))
+
+
+def find_same_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The slip that was found in the gradient for another input, if it explains this one as well."""
+    same = [family for family in wrong[0].memo.get("slips", ()) if all(_fits(family, o, x) for o in wrong)][:2]
+    return Mistake(same[0].name, same[0].text, predict=same[0].predict, also=tuple(same[1:])) if same else None
+
+
+def _tried(o: Observation, x: str) -> Iterator[tuple[Family, np.ndarray]]:
+    """Each slip and what it gives, those that are cheap to try first."""
+    known = lines(o, x)
+    if known is None:
+        return
+    kept = o.memo.setdefault(("predicted", x), [])
+    spent = o.memo.get("tape work", 0)
+    most = max(MOST_WORK, spent + LEAST_WORK)
+    costs = {line: len(known.tape.after(tuple(nodes))) for line, nodes in known.by_line.items()}
+    for line in sorted(costs, key=costs.__getitem__):
+        nodes, where = known.by_line[line], _where(line)
+        for name, text, slip in (*_slips(known.tape.nodes[nodes[0]]), *_other_values(known, nodes)):
+            o.memo["tape work"] = spent = spent + costs[line]
+            if spent > most:
+                return
+            predict = partial(_slipped, line=line, slip=slip)
+            try:
+                value = predict(o, x)
+            except Exception:  # the shapes do not allow it
+                continue
+            if len(nodes) > 1 and name == "term" and line[0][0] and line[0][0][0] == "arrives":
+                name, text = "overwritten", "keeps only one of several contributions: each overwrites the one before, or is left out"
+            family = Family(name, text.replace("{where}", where), predict, exact=False)
+            kept.append((family, value))
+            yield family, value
+
+
+def _fits(family: Family, o: Observation, x: str) -> bool:
+    try:
+        return o.gave(x, family.predict(o, x))
+    except Exception:  # it cannot be made here
+        return False
+
+
+def _where(line: Any) -> str:
+    (tag, _), _ = line
+    if isinstance(tag, tuple) and tag[0] in ("back", "incoming"):
+        return f", in the derivative of {row_in_words(tag[-1])}"
+    return ""
+
+
+def _slipped(o: Observation, x: str, line: Any, slip: Slip) -> np.ndarray:
+    known = lines(o, x)
+    if known is None or line not in known.by_line:
+        raise LookupError("there is no such line")
+    return np.broadcast_to(known.tape.result(known.tape.with_slip(known.by_line[line], slip)), o.want[x].shape)
+
+
+def _other_values(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str, Slip]]:
+    """Another value in the place of one of the sources: an input, or what another row gave, counted from the row itself."""
+    tape = known.tape
+    first = tape.nodes[nodes[0]]
+    words = {**tape.words, **known.words}
+    for j, source in enumerate(first.sources if first.name != "incoming_of_row" else ()):
+        right = f"{words[source]} belongs" if source in words else "another value belongs"
+        shape = np.shape(tape.values[source])
+        for place, word in known.words.items():
+            if place != source and np.shape(tape.values[place]) == shape:
+                yield "variable", f"uses {word} where {right}{{where}}", partial(_input_instead, j=j, place=place)
+        if first.row < 0 or source not in tape.results:
+            continue
+        for m in range(len(tape.nodes[source].sources)):
+            for sign, how in ((1, ""), (-1, "minus ")):
+                text = f"uses {how}one part of {words[source]} where the whole of it belongs{{where}}"
+                yield "term", text, partial(_part_instead, j=j, m=m, sign=sign)
+        for number, place in enumerate(tape.results):
+            if place >= 0 and place != source and np.shape(tape.values[place]) == shape:
+                text = f"uses {words[place]} where {right}{{where}}"
+                if words[place] == words.get(source):
+                    text = f"uses {words[place]} in another step than the one that belongs there{{where}}"
+                yield "variable", text, partial(_result_instead, j=j, by=number - first.row)
+
+
+def _input_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, place: int) -> Any:
+    return node.function(*s[:j], tape.values[place], *s[j + 1 :])
+
+
+def _part_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, m: int, sign: int) -> Any:
+    made = tape.nodes[node.sources[j]]
+    part = np.broadcast_to(_only(m < len(made.sources), made.sources) and tape.values[made.sources[m]], np.shape(s[j]))
+    return node.function(*s[:j], sign * part, *s[j + 1 :])
+
+
+def _result_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, by: int) -> Any:
+    number = node.row + by
+    place = tape.results[number] if 0 <= number < len(tape.results) else -1
+    return node.function(*s[:j], _only(place >= 0, tape.values)[place], *s[j + 1 :])
