@@ -240,7 +240,7 @@ class Compiled:
     """A compiled function: call it like the function itself. `explain(f)` tells what became of it."""
 
     def __init__(self, call: Callable[..., Any], fullgraph: bool, backend: Any = None) -> None:
-        self.call, self.fullgraph, self.kind = call, fullgraph, chains(backend)
+        self.call, self.fullgraph, self.backend, self.kind = call, fullgraph, backend, chains(backend)
         self.programs: dict[bool, list[Program | Eager]] = {True: [], False: []}  # by whether recording is on
         self.traces = 0
         self.warned = False
@@ -252,6 +252,9 @@ class Compiled:
             if program.test(args, kwargs):
                 return program.run(args, kwargs)
         return self.trace(args, kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compiled, (self.call, self.fullgraph, self.backend)  # a copy is of another module, and compiles anew
 
     def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run once under a tracer, and keep what can be replayed."""
@@ -330,6 +333,7 @@ def compile(
     if disable:
         return model
     if isinstance(model, Module):
+        model = model._orig_mod if isinstance(model, OptimizedModule) else model
         return OptimizedModule(model, fullgraph, backend)
     compiled = Compiled(model, fullgraph, backend)
 
@@ -342,32 +346,57 @@ def compile(
     return call
 
 
-class OptimizedModule:
-    """A Module whose calls are compiled; in every other way it is the module itself.
+class OptimizedModule(Module):
+    """A Module whose calls are compiled, with the module as its child `_orig_mod`. Attributes are read from there, and set there.
 
     >>> model = torch.compile(torch.nn.Linear(3, 2))
     >>> type(model).__name__, model(torch.ones(5, 3)).shape, model.in_features
     ('OptimizedModule', torch.Size([5, 2]), 3)
+    >>> list(model.state_dict())
+    ['_orig_mod.weight', '_orig_mod.bias']
     """
 
     def __init__(self, module: Any, fullgraph: bool, backend: Any = None) -> None:
-        object.__setattr__(self, "_orig_mod", module)
-        object.__setattr__(self, "_compiled", Compiled(module, fullgraph, backend))
+        super().__init__()
+        self._modules["_orig_mod"] = module
+        self.__dict__["_compiled"] = Compiled(module, fullgraph, backend)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(*args, **kwargs)
 
+    @property
+    def training(self) -> bool:  # type: ignore[override]
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        self._orig_mod.training = mode
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._orig_mod, name)
+        module = self.__dict__.get("_modules", {}).get("_orig_mod")
+        if name == "_orig_mod" and module is not None:
+            return module
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if module is None:  # while it is being copied or loaded
+                raise
+        return getattr(module, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._orig_mod, name, value)
+        if name in self.__dict__ and name != "training":
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._orig_mod, name, value)
 
     def __delattr__(self, name: str) -> None:
         delattr(self._orig_mod, name)
 
-    def __repr__(self) -> str:
-        return f"OptimizedModule(\n  (_orig_mod): {repr(self._orig_mod).replace(chr(10), chr(10) + '  ')}\n)"
+    def __len__(self) -> int:
+        return len(self._orig_mod)
+
+    def __bool__(self) -> bool:
+        return True  # a module is, whatever its length
 
 
 class Explanation(NamedTuple):

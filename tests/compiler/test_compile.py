@@ -1,7 +1,9 @@
 """A compiled function gives what the function gives, or says why it is left to eager mode."""
 
+import copy
 import gc
 import math
+import pickle
 import warnings
 
 import numpy as np
@@ -134,8 +136,49 @@ def test_a_module_stays_a_module():
     x = torch.randn(5, 4)
     for _ in range(2):
         same(compiled(x), model(x))
-    assert list(compiled.state_dict()) == list(model.state_dict()) and "OptimizedModule" in repr(compiled)
-    assert compiled.train(False) is not None and not model.training
+    assert isinstance(compiled, torch.nn.Module) and "OptimizedModule" in repr(compiled) and len(compiled) == len(model)
+    assert list(compiled.state_dict()) == [f"_orig_mod.{name}" for name in model.state_dict()]
+    assert compiled.train(False) is compiled and not model.training
+    compiled.scale = 3.0
+    assert model.scale == 3.0 and torch.compile(compiled)._orig_mod is model
+    del compiled.scale
+    assert not hasattr(model, "scale")
+    with pytest.raises(AttributeError, match="'Sequential' object has no attribute 'scale'"):
+        compiled.scale  # noqa: B018
+
+
+def test_a_compiled_module_is_a_layer_of_another():
+    inner, x = torch.nn.Linear(4, 4), torch.randn(5, 4)
+    outer = torch.nn.Sequential(torch.compile(inner), torch.nn.ReLU())
+    assert [name for name, _ in outer.named_parameters()] == ["0._orig_mod.weight", "0._orig_mod.bias"]
+    both = torch.compile(outer)
+    for _ in range(3):
+        same(outer(x), inner(x).relu())
+        same(both(x), inner(x).relu())
+    assert is_compiled(outer[0]) and is_compiled(both)
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_of_a_compiled_module_has_weights_and_programs_of_its_own(again):
+    compiled, x = torch.compile(torch.nn.Linear(4, 3)), torch.randn(5, 4)
+    compiled(x), compiled(x)
+    other = again(compiled)
+    with torch.no_grad():
+        other.weight.zero_()
+        other.bias.zero_()
+    for _ in range(3):
+        assert other(x).abs().max() == 0 and compiled(x).abs().max() > 0
+    assert is_compiled(other)
+
+
+def test_hooks_of_a_compiled_module_and_of_the_module_run():
+    model, x, seen = torch.nn.Linear(4, 3), torch.randn(5, 4), []
+    compiled = torch.compile(model)
+    compiled.register_forward_hook(lambda *_: seen.append("outer"))
+    model.register_forward_hook(lambda *_: seen.append("inner"))
+    for _ in range(3):
+        compiled(x)
+    assert seen == ["inner", "outer"] * 3
 
 
 def test_a_deeply_nested_network_is_compiled():
