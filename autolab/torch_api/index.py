@@ -215,20 +215,23 @@ def check_key(input: Tensor, key: Key) -> None:
             raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {said}") from None
     at = 0
     for item in key:
-        if isinstance(item, np.ndarray):
-            if item.dtype == np.bool_:
-                found = tuple(input.shape[at : at + item.ndim])
-                if item.shape != found:
-                    raise IndexError(
-                        f"The shape of the mask {list(item.shape)} at index 0 does not match the shape of the indexed tensor "
-                        f"{list(input.shape)} at index {at}"
-                    )
-            elif item.size:
-                n = input.shape[at]
-                worst = int(item.max()) if item.max() >= n else int(item.min())
-                if not -n <= worst < n:
-                    raise IndexError(f"index {worst} is out of bounds for dimension {at} with size {n}")
-        at += item.ndim if isinstance(item, np.ndarray) and item.dtype == np.bool_ else 1
+        if item is None:
+            continue
+        if isinstance(item, np.ndarray) and item.dtype == np.bool_:
+            found = tuple(input.shape[at : at + item.ndim])
+            if item.shape != found:
+                raise IndexError(
+                    f"The shape of the mask {list(item.shape)} at index 0 does not match the shape of the indexed tensor "
+                    f"{list(input.shape)} at index {at}"
+                )
+            at += item.ndim
+            continue
+        if isinstance(item, int | np.ndarray) and np.size(item):
+            n = input.shape[at]
+            worst = int(np.max(item)) if np.max(item) >= n else int(np.min(item))
+            if not -n <= worst < n:
+                raise IndexError(f"index {worst} is out of bounds for dimension {at} with size {n}")
+        at += 1
 
 
 def index_tensor(index: Any, name: str) -> Tensor:

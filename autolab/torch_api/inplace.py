@@ -176,9 +176,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     """x[key] = value: through a view for integers and slices, entry by entry for index arrays."""
     if not isinstance(value, Tensor):
         if not isinstance(value, (*dtypes.NUMBERS, np.generic)):
-            raise TypeError(
-                f"can't assign a {type(value).__name__} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...)."
-            )
+            kind = "numpy.ndarray" if isinstance(value, np.ndarray) else type(value).__name__
+            raise TypeError(f"can't assign a {kind} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...).")
         if isinstance(value, complex):
             must_hold_complex(self, value)
         value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
@@ -204,7 +203,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     value = pointwise.to(value, self.dtype)
     try:
         result = index_rows.index_put(self, value, key=tuple(items))
-    except ValueError:
+    except (TypeError, ValueError):  # of NumPy, the first for a mask and a value of several dims
         picked = list(self.payload[tuple(items)].shape)
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {picked}"

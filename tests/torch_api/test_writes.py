@@ -97,6 +97,14 @@ def integer_arrays(T, x):
     return y * y
 
 
+def indices_on_both_sides_of_a_new_axis(T, x):
+    y = x * 1
+    y[:, None, T.tensor([True, False, True])] = x[:, None, :2] * 2
+    y[T.tensor([0, 1]), None, T.tensor([0, 2])] = x[:, :1] * 3
+    y[True, None, T.tensor([1])] *= x[0]
+    return y * y
+
+
 def every_augmented_assignment(T, x):
     y = x * 1
     y += x
@@ -176,8 +184,9 @@ def a_wrong_shape(T, x):
 RIGHT = [
     a_row, a_column_in_place, through_a_row, through_a_view_of_a_view, through_a_transpose, through_a_diagonal,
     through_unsqueeze_permute_and_narrow, a_view_sees_a_later_write_to_its_base, a_sibling_view_sees_the_write, into_a_plain_tensor,
-    a_broadcast_value, a_mask, a_mask_with_values, integer_arrays, every_augmented_assignment, every_filling, copy_from_another_dtype,
-    a_number_in_place, a_loop_that_fills_rows,
+    a_broadcast_value, a_mask, a_mask_with_values, integer_arrays,
+    indices_on_both_sides_of_a_new_axis, every_augmented_assignment, every_filling, copy_from_another_dtype, a_number_in_place,
+    a_loop_that_fills_rows,
 ]  # fmt: skip
 REFUSED = [
     a_saved_result_is_overwritten, a_saved_input_is_overwritten, a_leaf_is_written_to, a_leaf_is_added_to, one_of_several_views,
