@@ -31,7 +31,7 @@ LINES = {
     "a fixed shape": ("flattened|number|setting|2-D only|square only", (), lambda g, x, r: put(r, np.reshape(first(r), x["first"]))),
     "a fixed axis": ("axis|2-D only", (), lambda g, x, r: (np.sum(g, axis=2), r)[1]),
     "an index past the end": ("places|number|setting|2-D only", (), lambda g, x, r: ([g[i] for i in range(4)], r)[1]),
-    "if of an array": ("mask", (), lambda g, x, r: (bool(g > 0), r)[1]),
+    "if of an array": ("mask|2-D only", (), lambda g, x, r: (bool(g > 0), r)[1]),
     "an array of whole numbers": ("integer|dtype", (), lambda g, x, r: put(r, np.add(first(r), 0, out=np.zeros(np.shape(first(r)), int)))),
     "a name that is not there": ("name", (), lambda g, x, r: gradient * r),  # noqa: F821
     "an attribute that is not there": ("name", (), lambda g, x, r: put(r, first(r).transposed)),

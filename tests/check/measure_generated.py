@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autolab.check import check, diagnose
+from autolab.check.run.specs import load_rows
 
 from . import families_matrices, families_neighbours, families_raising, families_regions, families_windows
 from .generated import GENERATED, Generated
@@ -49,8 +50,9 @@ class Said:
 
 
 def generate() -> list[Generated]:
-    """All rules of all families, made once."""
+    """All rules of all families, made once; of all operations, whatever has been imported before."""
     if not GENERATED:
+        load_rows()
         for module in (families_matrices, families_neighbours, families_raising, families_regions, families_windows):
             module.fill()
     return GENERATED

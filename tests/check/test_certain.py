@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.check import check, diagnose
+from autolab.check import Spec, check, diagnose
 from autolab.check.behaviour.relations import relation
 from autolab.check.diagnosis.formulas.mutants import A_STEP, mutants, step_in_words, value_in_words
+from autolab.engine.op import ELEMENTWISE, GENERAL, Op
 
 
 def said(name, rule):
@@ -110,3 +111,48 @@ def test_the_helper_that_keeps_one_side_is_not_said():
 
 def test_one_number_everywhere_is_certain():
     assert check("square", lambda g, x: g * x).diagnoses[0].certainty == "certain"
+
+
+def test_more_numbers_than_g_has_are_no_piece_of_it():
+    spread = lambda g, x: np.repeat(g[..., None], x.shape[-1], -1)
+    texts = said("sum", spread)
+    assert "is made of the numbers of g" in texts and "another piece" not in texts
+
+
+TOP = Spec("top_two", Op("top_two", lambda x: np.sort(x, -1)[..., -2:].sum(-1), GENERAL,
+                         x=lambda g, x: g[..., None] * (x >= np.sort(x, -1)[..., -2:-1])), shapes=(((3, 5),), ((4, 4),)))  # fmt: skip
+
+
+def test_a_place_that_the_values_choose_is_that_of_one_call():
+    text = said(TOP, lambda g, x: g[..., None] * (x == x.max(-1, keepdims=True)))
+    assert "in this call where it should not be" in text
+
+
+def test_a_softmax_over_all_in_place_of_those_before_goes_on_nowhere():
+    def rule(g, x, axis):
+        e = np.exp(x - x.max(axis, keepdims=True))
+        return e / e.sum(axis, keepdims=True) * g.sum(axis, keepdims=True)
+
+    assert "goes on at the beginning" not in said("logcumsumexp", rule)
+
+
+PINBALL = Spec("pinball", Op("pinball", lambda x, y, *, q: np.maximum(q * (y - x), (q - 1) * (y - x)), ELEMENTWISE,
+                             x=lambda g, x, y, q: g * np.where(y > x, -q, 1 - q), y=lambda g, x, y, q: g * np.where(y > x, q, q - 1)),
+               settings=({"q": 0.9}, {"q": 0.3}))  # fmt: skip
+
+
+def test_any_slope_is_right_at_a_kink_where_both_inputs_are_equal():
+    def rule(g, x, y, q):
+        d = g * ((x > y) - q)
+        return back_to(d, x.shape), back_to(-d, y.shape)
+
+    assert check(PINBALL, rule).passed
+
+
+def test_a_rule_that_fails_for_a_shape_is_not_told_that_numbers_are_too_large():
+    def rule(g, out, axis):
+        _n, _c, _d = out.shape
+        return out * (g - (g * out).sum(axis, keepdims=True))
+
+    text = said("softmax", rule)
+    assert "not enough values to unpack" in text and "With large or tiny numbers" not in text

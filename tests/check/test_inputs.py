@@ -7,6 +7,7 @@ import pytest
 
 import autolab
 from autolab.check import Spec, check, diagnose
+from autolab.engine.op import GENERAL, Op
 
 
 @pytest.mark.parametrize("name", ["topk", "sort", "eigh", "svd", "qr", "cummax", "std_mean", "kthvalue", "split"])
@@ -28,3 +29,26 @@ def test_an_axis_that_is_not_there_is_no_bare_error(name):
     with pytest.raises(LookupError, match="do not fit .*axis 5 is out of bounds") as raised:
         check(Spec(name, shapes=(((3, 4),),), settings=({"axis": 5},)), lambda g, x: g)
     assert type(raised.value) is LookupError
+
+
+def positive_definite(rng, shapes, settings):
+    a = rng.normal(size=shapes[0])
+    return (a @ a.T + 3 * np.eye(len(a)),)
+
+
+def cholesky_back(g, x, out):
+    p = np.tril(out.T @ g) * (1 - np.eye(len(x)) / 2)
+    s = np.linalg.solve(out.T, np.linalg.solve(out.T, p.T).T)
+    return (s + s.T) / 2
+
+
+def test_inputs_that_are_made_keep_their_form():
+    factor = Op("factor", lambda x: np.linalg.cholesky(x), GENERAL, x=cholesky_back)
+    spec = Spec("factor", factor, shapes=(((3, 3),), ((4, 4),)), make=positive_definite)
+    assert check(spec, cholesky_back).passed and not check(spec, lambda g, x, out: cholesky_back(g, x, out).T * 2).passed
+
+
+def test_inputs_of_an_own_spec_that_do_not_fit_are_said_to_be_its_own():
+    spec = Spec("factor", Op("factor", lambda x: np.linalg.cholesky(x), GENERAL, x=cholesky_back), shapes=(((3, 3),),))
+    with pytest.raises(LookupError, match=r"the inputs that this Spec\('factor', ...\) draws do not fit its forward: LinAlgError: "):
+        check(spec, cholesky_back)

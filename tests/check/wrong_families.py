@@ -338,3 +338,29 @@ def rms_norm_mean_of_g_times_sum(g, x, weight):
     r = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
     z, h = x * r, g * weight
     return r * (h - z * h.mean(-1, keepdims=True) * z.sum(-1, keepdims=True)), (g * z).sum(0)
+
+
+# ---------- a setting that is used at its default only, or a bound that is written in
+@wrong("addcmul", "factor|setting")
+def addcmul_without_its_setting(g, x, a, b):
+    return unbroadcast(g, x.shape), unbroadcast(g * b, a.shape), unbroadcast(g * a, b.shape)
+
+
+@wrong("addcdiv", "factor|setting")
+def addcdiv_without_its_setting(g, x, a, b):
+    return unbroadcast(g, x.shape), unbroadcast(g / b, a.shape), unbroadcast(-g * a / b**2, b.shape)
+
+
+@wrong("huber", "places")
+def huber_with_its_bend_at_one(g, x, delta):
+    return np.where(np.abs(x) <= 1, g * x, g * delta * np.sign(x))
+
+
+@wrong("clip", "places")
+def clip_at_one(g, x, low, high):
+    return g * ((x >= -1) & (x <= 1))
+
+
+@wrong("hardtanh", "places")
+def hardtanh_at_one(g, x, low, high):
+    return g * ((x > -1) & (x < 1))

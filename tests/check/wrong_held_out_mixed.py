@@ -340,7 +340,7 @@ def std_multiplies(g, x, out, axis):
     return np.expand_dims(g * out, axis) * (x - x.mean(axis, keepdims=True)) / (x.shape[axis] - 1)
 
 
-@wrong("logsumexp", "division|term|unstable|factor")
+@wrong("logsumexp", "division|term|unstable|factor|function")
 def logsumexp_uses_the_log(g, x, out, axis):
     return np.expand_dims(g / out, axis) * np.exp(x)
 

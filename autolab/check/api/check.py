@@ -165,6 +165,11 @@ def _fitting(spec: Spec, reference: Reference) -> Iterator[None]:
             raise LookupError(
                 f"the shapes and settings of this Spec({spec.name!r}, ...) do not fit the operation: {error}. Change them."
             ) from error
+        if spec.shapes or spec.make:
+            raise LookupError(
+                f"the inputs that this Spec({spec.name!r}, ...) draws do not fit its forward: {type(error).__name__}: {error}. Change its "
+                "shapes, settings, domain or make."
+            ) from error
         settings = ", ".join(f"{k}=..." for k in reference.settings)
         raise LookupError(
             f"no exercise on {spec.name!r} yet: the inputs that fit its shape and kind do not fit it ({error}). "

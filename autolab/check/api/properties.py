@@ -162,6 +162,8 @@ class Properties(SideEffects):
     def _far_in(self, run: CaseRun) -> str:
         """Is the result finite, and is each gradient right, wherever the right result is a number?"""
         if not run.first:
+            if any(not other.first and _shapes(other) == _shapes(run) for other in self.plain):  # so it does for any numbers
+                return ""
             return self._unstable(run, None, f"With large or tiny numbers {fault(run.answer).text}")
         out, want = run.answer.out, run.names["out"]
         known = np.isfinite(want)
@@ -267,3 +269,7 @@ class Properties(SideEffects):
                     pair = jacobians(o, x)
                     return pair if pair and is_linear(o, pair) else None
         return None
+
+
+def _shapes(run: CaseRun) -> list[tuple[int, ...]]:
+    return [np.shape(a) for a in run.case.inputs]

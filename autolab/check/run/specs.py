@@ -83,7 +83,8 @@ SPECS: dict[str, Spec] = {
         Spec("linear", shapes=(((3, 4), (5, 4), (5,)), ((4, 4), (4, 4), (4,)), ((2, 3, 4), (5, 4), (5,))), scaled=1e6),
         Spec("leaky_relu", settings=({"negative_slope": 0.15}, {"negative_slope": 0.35}),
              kink=Kink("x", 0.0, slopes=(0.15, 1.0), convention=0.15)),
-        Spec("clamp", settings=({"min": -0.5, "max": 1.5},)),
+        Spec("clamp", settings=({"min": -0.5, "max": 1.5}, {"min": -1.6, "max": 0.6})),
+        *(Spec(name, settings=({}, {"value": -1.7})) for name in ("addcmul", "addcdiv")),
         Spec("cumsum", settings=({"axis": -1}, {"axis": 0}), scaled=1e6),
         Spec("logsumexp", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
         Spec("mse_loss", settings=({"reduction": "mean"}, {"reduction": "sum"}), shapes=BINARY, scaled=1e6),
@@ -125,7 +126,7 @@ SPECS: dict[str, Spec] = {
         Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
         Spec("elu", settings=({"alpha": 1.3, "scale": 1.0, "rate": 1.0}, {"alpha": 0.6, "scale": 1.0, "rate": 1.0})),
         *(Spec(name, domain={"x": (-8.0, 8.0)}) for name in ("hardswish", "hardsigmoid")),  # pieces that end at 3
-        Spec("hardtanh", settings=({"low": -1.05, "high": 1.55},)),
+        Spec("hardtanh", settings=({"low": -1.55, "high": 0.6}, {"low": -0.45, "high": 1.55})),
         Spec("hardshrink", settings=({"lambd": 0.6}, {"lambd": 1.4})),
         Spec("softshrink", settings=({"lambd": 0.6}, {"lambd": 1.4})),
         Spec("inv", shapes=(((3, 3),), ((4, 4),), ((2, 3, 3),)), make=_with_diagonal),

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine.op import LINEAR
+
 from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
 from .scaling import POWERS
@@ -155,7 +157,8 @@ def _lost(o: Observation, pair: Jacobians) -> Mistake | None:
         return found
     if not kept[:, lost.any(axis=0)].any():
         place = _slice(lost.any(axis=0), pair.x_shape, pair.x)
-        return Mistake("places", f"is 0 {place} where it should not be: nothing arrives there", True)
+        where = "" if o.reference.row is not None and o.reference.row.kind == LINEAR else " in this call"
+        return Mistake("places", f"is 0 {place}{where} where it should not be: nothing arrives there", True)
     if not kept[lost.any(axis=1)].any():
         place = _slice(lost.any(axis=1), pair.out_shape, "g")
         return Mistake("one of many", f"uses only some entries of g: {place} g is never looked at", True)
@@ -276,6 +279,8 @@ def _wrapped(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake |
         away = at_x[axis] - at_out[axis][:, None]
         steps = set(away[right & beside].tolist())
         if len(steps) < 2 and not any(steps):  # no window lies along this axis, and nothing moves along it
+            continue
+        if len({s % n for s in steps}) == n:  # counted on, they would be everywhere
             continue
         extra = yours & ~right
         if not (right & ~beside).any() and np.array_equal(extra, beside & _is_among(away % n, {s % n for s in steps}) & ~right):

@@ -121,7 +121,8 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
         if not mover or not all(all_among(o.got[x], o.g) for o in wrong):
             return None
         if got.shape != want.shape:
-            return Mistake("pieces", f"is another piece of g: it has shape {got.shape}, expected {want.shape}", True)
+            what = "is another piece of g: it" if got.size <= o.g.size else "is made of the numbers of g, and"
+            return Mistake("pieces", f"{what} has shape {got.shape}, expected {want.shape}", True)
         return Mistake("pieces", f"is another piece of g than the one that came from {x}", True)
     if all(close(o.got[x].ravel(), o.g.ravel()) for o in wrong):
         text = "has its numbers in the order of g: they were given another shape, and not moved back to where they came from"
