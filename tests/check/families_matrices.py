@@ -152,7 +152,11 @@ def changes(some):
         for i in at if not vectors else ():
             w = t.word[i]
             turned = w.rstrip("'") if w.endswith("'") else w + "'"
-            yield f"{'without' if w.endswith(chr(39)) else 'with'} a transpose", "transposed", put((*t.word[:i], turned, *t.word[i + 1 :]))
+            yield (
+                f"{'without' if w.endswith(chr(39)) else 'with'} a transpose",
+                "transposed|forward",
+                put((*t.word[:i], turned, *t.word[i + 1 :])),
+            )
             yield (
                 "without a factor",
                 "factor|variable|step|term|upstream only|swapped|forward|not spread|shape",
@@ -160,7 +164,7 @@ def changes(some):
             )
         matrix = [w for w in t.word if not vectors]
         if len(matrix) > 1:
-            yield "backwards", "order|transposed", put(reversed(t.word))
+            yield "backwards", "order|transposed|forward", put(reversed(t.word))
         if len(matrix) > 2:
             yield "two exchanged", "order|transposed", put((t.word[1], t.word[0], *t.word[2:]))
         if any(w.startswith("i") for w in t.word):
@@ -177,7 +181,7 @@ def changes(some):
             yield "wrong sign of a term", "term sign", put(t.word, factor=-t.factor)
             yield "one term for all", "term|constant|transposed|order|variable|number", tuple(some[k] for _ in some)
     if sum(w.endswith("'") for t in some for w in t.word) > 1:
-        yield "no transposes", "transposed", tuple(replace(t, word=tuple(w.rstrip("'") for w in t.word)) for t in some)
+        yield "no transposes", "transposed|forward", tuple(replace(t, word=tuple(w.rstrip("'") for w in t.word)) for t in some)
     if all(len(t.word) > 1 and not {"X~", "v", "u", "w"} & set(t.word) and t.word[-1] not in "XY" for t in some):
         yield "all transposed", "transposed|order", None
     if not any(t.power for t in some) and all(t.word[0] == "g" for t in some) and some[0].word[-1] in ("i'", "A"):
