@@ -168,8 +168,8 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
             goal, way = middle(*places[target], i, j, size), "value" if name == "y" else "grad"
             flights = [chart.flight(brief(p * q), middle(*place, *at, size), goal, way) for p, q, at in pairs if p * q]
         said = _said(name, i, j, y, pairs, result, setting, absent, kernel, reads)
-        parts += [chart.scale_legend(GAP, low + 12, -tallest, tallest),
-                  chart.number_handle(places["w"][0] + 48, TOP - 18, number(corner, 3), "corner", "w[0, 0]")]  # fmt: skip
+        parts += [chart.scale_legend(GAP, low + 12, -tallest, tallest, True),
+                  chart.number_handle(places["w"][0] + 48, TOP - 18, number(corner, 3), "corner", "w[0, 0]", resting="")]  # fmt: skip
         matrices = {"x": image, "w": kernel, "y": y, "g": g, "x.grad": x_grad, "w.grad": w_grad}
         table = [[of, _listed(a)] for of, a in matrices.items()]
         return Frame(said, parts, table, flights=flights)

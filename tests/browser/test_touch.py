@@ -369,3 +369,15 @@ def test_two_parts_that_set_the_same_stop_stay_two_in_every_frame(open_page, dri
     for k in (1, 2, 3, 2):
         driven.root.locator("input[type=range]").fill(str(k))
         expect(driven.root.locator(".al-press text")).to_have_text([f"left {k}", f"right {k}"])
+
+
+def test_on_paper_a_handle_is_what_it_stands_for(open_page):
+    from autolab import widgets
+
+    page = open_page(widgets.matmul_backward())
+    look = """() => [".al-ring", ".al-grip", ".al-held", ".al-rest"].map((name) => [...document.querySelectorAll(name)]
+        .some((el) => getComputedStyle(el).display !== "none"))"""
+    assert page.evaluate(look) == [True, True, True, False]
+    page.emulate_media(media="print")
+    assert page.evaluate(look) == [False, False, False, True]
+    page.emulate_media(media="screen")
