@@ -343,8 +343,8 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
                 axes.point(at, there, kind) for (_, _, jumps), kind in zip(drawn, "ab") for column, at, _, there, _ in jumps if column == k
             ]
             pictures.append((axes, [axes.frame() + "".join(lines + dots)]))
-        key = "".join(chart.legend(20 + TILE * k, 290, [("ab"[k], name[:24])]) for k, name in enumerate(pair))
-        key += chart.legend(20, 314, [("grad", "slope from the rule")])
+        key = "".join(chart.legend(20, 290 + 24 * k, [("ab"[k], name[:24])]) for k, name in enumerate(pair))
+        key += chart.legend(20, 338, [("grad", "slope from the rule")])
         return pictures, key
 
     def make(x, f, g):
@@ -375,7 +375,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
     axes = scene(tuple(names))[0][0][0]
     return Panel(
         f"Two gradients: {names[0]} and {names[1]}", [where, *menus], make, ["Function", "Value", "Gradient", "Slope of the curve"],
-        (2 * TILE, 330),
+        (2 * TILE, 354),
         breaks=[TILE], tracks={"x": [axes.x(at) for at in stops]},
     )  # fmt: skip
 

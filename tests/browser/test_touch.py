@@ -381,3 +381,43 @@ def test_on_paper_a_handle_is_what_it_stands_for(open_page):
     page.emulate_media(media="print")
     assert page.evaluate(look) == [False, False, False, True]
     page.emulate_media(media="screen")
+
+
+def test_a_finger_beside_a_handle_takes_it_and_one_farther_away_does_not(opened, command):
+    page, driven = opened(strip())
+    page.set_viewport_size({"width": 320, "height": 600})
+    x, y = middle(driven.root.locator(".al-handle"))
+    touch(command, x, y - 21, 60, 0)
+    expect(driven.status).to_have_text("x is 8.")
+    driven.button("Undo").click()
+    touch(command, x, y - 40, 60, 0)
+    expect(driven.status).to_have_text("x is 5.")
+
+
+def test_on_a_small_screen_the_sentence_stays_in_sight(opened):
+    page, driven = opened(tall())
+    page.set_viewport_size({"width": 390, "height": 500})
+    page.mouse.wheel(0, 600)
+    page.wait_for_function("scrollY > 200")
+    assert driven.status.bounding_box()["y"] >= 0
+
+
+def test_under_the_hand_the_picture_stays_where_it_is_when_the_sentence_is_shorter(opened, drag):
+    page, driven = opened(tall())
+    page.set_viewport_size({"width": 390, "height": 900})
+    place = driven.root.locator(".al-graph")
+    before = place.bounding_box()["y"]
+    drag(page, driven.root.locator(".al-handle"), 60, release=False)
+    expect(driven.status).to_have_text("Short.")
+    assert place.bounding_box()["y"] == before
+    page.mouse.up()
+    assert place.bounding_box()["y"] < before
+
+
+def tall():
+    """A picture that is higher than the screen, with a handle; what is said is long at the start only."""
+    return Panel(
+        "Tall", [slider("x", range(11), start=5)],
+        lambda x: Frame("A long sentence. " * 12 if x == 5 else "Short.", [chart.rectangle(20, 20, 200, 900), chart.handle(XS[int(x)], 60, "x")]),
+        [], (340, 960), tracks={"x": XS},
+    )  # fmt: skip
