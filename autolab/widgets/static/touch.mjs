@@ -1,7 +1,6 @@
 // ---- what can be taken in the hand ------------------------------------------------------------------------------
 
 const STOP = 6; // pixels from stop to stop of a number that is dragged
-const FINGER = 22; // so far from a handle a finger may be
 const PEEK = 60; // milliseconds that the mouse rests on a cell
 const nearestOf = (list, value) => list.reduce((best, one, k) => (Math.abs(one - value) < Math.abs(list[best] - value) ? k : best), 0);
 
@@ -23,22 +22,9 @@ function hands(place, panel) {
     return [x, y];
   }
 
-  // The handle that a finger means that is on none, nor on what can be pressed.
-  function near({ target, clientX, clientY }) {
-    if (target.closest?.(".al-press, .al-node")) return null;
-    let best = null, least = FINGER;
-    for (const el of place.querySelectorAll(".al-handle")) {
-      const { left, right, top, bottom } = (el.querySelector(".al-ring") || el).getBoundingClientRect(), shown = el.ownerSVGElement.getBoundingClientRect();
-      const far = Math.hypot(clientX - (left + right) / 2, clientY - (top + bottom) / 2);
-      const seen = left < shown.right && right > shown.left && top < shown.bottom && bottom > shown.top; // a handle is in each tile, and seen in one
-      if (seen && far <= least) [best, least] = [el, far];
-    }
-    return best;
-  }
-
   place.addEventListener("pointerdown", (event) => {
     dragged = false;
-    const el = event.target.closest?.(".al-handle, .al-drag") || (event.pointerType === "touch" && near(event));
+    const el = event.target.closest?.(".al-handle, .al-drag");
     if (!el || event.button || drag) return;
     drag = { el, pointer: event.pointerId, svg: el.ownerSVGElement, at: panel.at(), past: panel.past(), x: event.clientX, y: event.clientY };
     if (!el.matches(".al-handle")) return;
