@@ -162,9 +162,13 @@ class Explorable(anywidget.AnyWidget):
         """The widget as plain text, as it stands now."""
         raise NotImplementedError
 
+    def printed(self):
+        """The picture where nothing can be moved: in print, and in a viewer that runs no script."""
+        return self.picture()
+
     def still(self):
         """What a viewer that runs no script shows, as HTML: the picture as an image, which no viewer takes out."""
-        image = base64.b64encode(self.picture().encode()).decode()
+        image = base64.b64encode(self.printed().encode()).decode()
         return f'<img alt="{html.escape(self.title)}" src="data:image/svg+xml;base64,{image}">'
 
     def state(self):
@@ -211,7 +215,7 @@ class Explorable(anywidget.AnyWidget):
         }
         page = PAGE.format(
             title=html.escape(self.title), told=compress(to_json(told), SMALLEST), answers=_safe(to_json(answers)), old=OLD,
-            picture=self.picture(), text=html.escape(self.text()),
+            picture=self.printed(), text=html.escape(self.text()),
         )  # fmt: skip
         path = Path(path).absolute()
         path.write_text(page, encoding="utf-8")
@@ -253,7 +257,7 @@ class Explorable(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs):
         bundle, metadata = super()._repr_mimebundle_(**kwargs) if starts_with_a_view() else ({}, {})
-        return {**bundle, "text/html": self.output(), "image/svg+xml": self.picture(), "text/plain": self.text()}, metadata
+        return {**bundle, "text/html": self.output(), "image/svg+xml": self.printed(), "text/plain": self.text()}, metadata
 
 
 class Filmed(Explorable):

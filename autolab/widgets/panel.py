@@ -224,6 +224,13 @@ class Panel(Undoable):
     def picture(self):
         return self._still(self.at)[0]
 
+    def printed(self):
+        """The picture here; of steps that nobody has taken the last, which has everything."""
+        steps = next((c for c in self._controls.values() if c["kind"] == "steps"), None)
+        if steps is None or self.past or self.at[steps["name"]] != steps["start"]:
+            return self.picture()
+        return self._still(self.at | {steps["name"]: len(steps["stops"]) - 1})[0]
+
     def _still(self, at):
         frame = self._cached_frame(at)
         label = f"{self.title}. {frame['sentence']}"

@@ -91,6 +91,15 @@ def test_a_still_has_nothing_that_looks_as_if_it_could_be_dragged_or_pressed(pan
         assert not re.findall(r'class="al-(?:ring|grip)"|role="(?:slider|button)"|al-held', inside)
 
 
+def test_where_nothing_runs_steps_that_nobody_has_taken_are_seen_done(made):
+    panel = made("broadcast_backward").reset()
+    panel.past = []
+    for printed in (panel.printed(), panel._repr_mimebundle_()[0]["image/svg+xml"]):
+        assert "b.grad [4]" in printed
+    assert "b.grad [4]" not in panel.picture()
+    assert panel.move(step=1).printed() == panel.picture()
+
+
 @pytest.mark.parametrize(("name", "at", "number", "times"), [
     ("matmul_backward", {}, "-1", 2), ("dual_numbers", {}, "1", 2), ("vector_jacobian", {}, "-1", 2), ("loop_to_vmap", {}, "1", 9),
     ("forward_and_back", {}, "= 1", 1), ("compare", {"step": 1}, "= 3", 2), ("gradient_graph", {}, "1.5", 1), ("convolution_backward", {}, "13", 3),
