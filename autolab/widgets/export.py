@@ -200,8 +200,12 @@ def _gif(stills, path, title, seconds):
                 drawn = drawn.convert("RGB")
             # One palette for what is drawn at once, of a ninth of its pixels: that is eight times as fast, and the same colours.
             few = drawn.resize((drawn.width // 3, drawn.height // 3), Image.Resampling.NEAREST)
+            palette = few.quantize(256, kmeans=1, dither=Image.Dither.NONE)
+            palette.putpalette(
+                [255 if part > 250 else part for part in palette.getpalette()]
+            )  # paper is white: the mean of its rim was not
             # without dithering, which makes plain areas noisy and the file large
-            pixels = drawn.quantize(palette=few.quantize(256, kmeans=1, dither=Image.Dither.NONE), dither=Image.Dither.NONE)
+            pixels = drawn.quantize(palette=palette, dither=Image.Dither.NONE)
             high = pixels.height / len(some)
             pictures += [pixels.crop((0, round(i * high), pixels.width, round(i * high) + int(high))) for i in range(len(some))]
     told = "\n".join([title, *(said for _, said in stills)])  # for those who open the file as text: a GIF has no other words

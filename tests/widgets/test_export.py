@@ -108,6 +108,14 @@ def test_an_animation_is_an_svg_or_a_gif(tmp_path):
 
 
 @pytest.mark.skipif(not any(map(shutil.which, export.TOOLS[".png"])), reason="no program that draws an SVG in pixels")
+def test_the_paper_of_a_gif_is_white(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    x = torch.tensor(2.0, requires_grad=True)
+    with image.open(torch.Stepper((x * x + x).exp()).film(tmp_path / "a.gif")) as film:
+        assert {frame.convert("RGB").getpixel((3, 3)) for frame in frames_of(film)} == {(255, 255, 255)}
+
+
+@pytest.mark.skipif(not any(map(shutil.which, export.TOOLS[".png"])), reason="no program that draws an SVG in pixels")
 def test_a_gif_shows_each_state_for_so_long_and_tells_its_sentences(tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image")
     monkeypatch.setattr(export, "ONE_SHOT", 200)  # two pictures of 92 pixels
