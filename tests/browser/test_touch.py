@@ -375,11 +375,11 @@ def test_on_paper_a_handle_is_what_it_stands_for(open_page):
     from autolab import widgets
 
     page = open_page(widgets.matmul_backward())
-    look = """() => [".al-ring", ".al-grip", ".al-held", ".al-rest"].map((name) => [...document.querySelectorAll(name)]
+    look = """() => [".al-ring", ".al-grip", ".al-held", "[role=toolbar]", ".al-rest"].map((name) => [...document.querySelectorAll(name)]
         .some((el) => getComputedStyle(el).display !== "none"))"""
-    assert page.evaluate(look) == [True, True, True, False]
+    assert page.evaluate(look) == [True, True, True, True, False]
     page.emulate_media(media="print")
-    assert page.evaluate(look) == [False, False, False, True]
+    assert page.evaluate(look) == [False, False, False, False, True]
     page.emulate_media(media="screen")
 
 
