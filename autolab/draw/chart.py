@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from autolab.draw.heat import distribution, heat, scale_legend, scale_width
 from autolab.draw.marks import CHAR, HEAD, Pair, arrow, mark, rectangle, short, words
-from autolab.draw.touch import draggable, drop, flight, handle, hit, keyed, number_handle, pressable
+from autolab.draw.touch import at_rest, draggable, drop, flight, handle, hit, keyed, number_handle, pressable
 
 __all__ = [
-    "CHAR", "HEAD", "KINDS", "Axes", "arrow", "cells", "distribution", "draggable", "drop", "flight", "handle", "heat", "hit", "keyed",
-    "legend", "mark", "number_handle", "picture", "pressable", "rectangle", "regions", "scale_legend", "scale_width", "short", "span",
-    "ticks", "words",
+    "CHAR", "HEAD", "KINDS", "Axes", "arrow", "at_rest", "cells", "distribution", "draggable", "drop", "flight", "handle", "heat",
+    "hit", "keyed", "legend", "mark", "number_handle", "outline", "picture", "pressable", "rectangle", "regions", "scale_legend",
+    "scale_width", "short", "span", "ticks", "words",
 ]  # fmt: skip
 
 KINDS = "a", "b", "c", "grad"
@@ -189,17 +189,52 @@ def legend(x: float, y: float, names: Iterable[tuple[str, str]]) -> str:
 
 
 def regions(axes: Axes, grid: np.ndarray, kinds: Sequence[str]) -> str:
-    """A grid of small integers over the frame as runs of one kind: `kinds[k]` is how k is filled. Row 0 is at the top."""
+    """A grid of small integers over the frame as areas: `kinds[k]` is how k is filled. Row 0 is at the top."""
     rows, columns = grid.shape
-    w, h = axes.width / columns, axes.height / rows
-    paths = {k: [] for k in range(len(kinds))}
-    for i, row in enumerate(grid):
-        edges = [0, *(np.flatnonzero(np.diff(row)) + 1), columns]
-        for a, b in zip(edges, edges[1:]):
-            paths[int(row[a])].append(f"M{a * w:.1f} {i * h:.1f}h{(b - a) * w:.1f}v{h:.1f}h{-(b - a) * w:.1f}z")
-    return f'<g transform="translate({axes.left} {axes.top})">' + "".join(
-        f'<path d="{"".join(paths[k])}" class="al-r al-r-{kind}"/>' for k, kind in enumerate(kinds) if paths[k]
-    ) + "</g>"  # fmt: skip
+    scale = f"scale({axes.width / columns:.4f} {axes.height / rows:.4f})"
+    areas = [f'<path d="{outline(grid == k)}" class="al-r al-r-{kind}"/>' for k, kind in enumerate(kinds) if (grid == k).any()]
+    return f'<g transform="translate({axes.left} {axes.top})"><g transform="{scale}">{"".join(areas)}</g></g>'
+
+
+def outline(cells: np.ndarray) -> str:
+    """The borders of the cells of a grid that are True, as a path in which a cell has the size 1.
+
+    >>> outline(np.array([[True, True, False], [True, False, False]]))
+    'M0 0h2v1h-1v1h-1z'
+    """
+    padded = np.pad(np.asarray(cells, bool), 1)
+    inside = padded[1:-1, 1:-1]
+    onward: dict[tuple[int, int], list[tuple[int, int]]] = {}  # from a corner to the next, with the cell on the right
+    for way, beside, (x0, y0) in (
+        ((1, 0), padded[:-2, 1:-1], (0, 0)),
+        ((0, 1), padded[1:-1, 2:], (1, 0)),
+        ((-1, 0), padded[2:, 1:-1], (1, 1)),
+        ((0, -1), padded[1:-1, :-2], (0, 1)),
+    ):
+        for y, x in np.argwhere(inside & ~beside).tolist():
+            onward.setdefault((x + x0, y + y0), []).append(way)
+    path = []
+    while onward:
+        start = at = next(iter(onward))
+        path.append(f"M{at[0]} {at[1]}")
+        was, length = (0, 0), 0
+        while at in onward:
+            ways = onward[at]
+            way = ways.pop(ways.index(was) if was in ways else 0)
+            if not ways:
+                del onward[at]
+            if way != was and length:
+                path.append(_run(was, length))
+                length = 0
+            at, was, length = (at[0] + way[0], at[1] + way[1]), way, length + 1
+            if at == start:
+                break
+        path.append("z")
+    return "".join(path)
+
+
+def _run(way, length):
+    return f"h{way[0] * length}" if way[0] else f"v{way[1] * length}"
 
 
 def picture(parts: Iterable[str], width: int, height: int, label: str, style: str = "") -> str:

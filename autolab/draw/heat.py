@@ -65,19 +65,24 @@ def _cell(x, y, w, h, value, full, text, told):
     )
 
 
-def scale_legend(x: float, y: float, low: float, high: float) -> str:
-    """The colour scale with its ends, 24 pixels high and `scale_width(low, high)` wide."""
+def scale_legend(x: float, y: float, low: float, high: float, beyond: bool = False) -> str:
+    """The colour scale with its ends, 24 pixels high and `scale_width(low, high, beyond)` wide. `beyond`: values may lie outside."""
     full = max(abs(low), abs(high)) or 1.0
-    out = words(x, y + 17, short(low, 3), "note")
-    left = x + len(short(low, 3)) * CHAR + 6
+    first, last = _ends(low, high, beyond)
+    out = words(x, y + 17, first, "note")
+    left = x + len(first) * CHAR + 6
     for k, value in enumerate(np.linspace(low, high, 9)):
         out += _swatch(left + 12 * k, y + 4, value / full)
-    return out + words(left + 114, y + 17, short(high, 3), "note")
+    return out + words(left + 114, y + 17, last, "note")
 
 
-def scale_width(low: float, high: float) -> float:
+def scale_width(low: float, high: float, beyond: bool = False) -> float:
     """How many pixels `scale_legend` takes."""
-    return 120 + (len(short(low, 3)) + len(short(high, 3))) * CHAR
+    return 120 + sum(map(len, _ends(low, high, beyond))) * CHAR
+
+
+def _ends(low, high, beyond):
+    return [sign * beyond + short(end, 3) for sign, end in (("≤ ", low), ("≥ ", high))]
 
 
 def _swatch(x, y, share):

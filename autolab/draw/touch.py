@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from collections.abc import Iterable
 from html import escape
 
@@ -23,22 +24,30 @@ def flight(text: object, start: Pair, end: Pair, kind: str = "value") -> dict:
     return {"text": str(text), "start": [round(v, 1) for v in start], "end": [round(v, 1) for v in end], "kind": kind}
 
 
-def handle(x: float, y: float, along_x: str = "", along_y: str = "", label: str = "") -> str:
+def handle(x: float, y: float, along_x: str = "", along_y: str = "", label: str = "", point: bool = True) -> str:
     """A ring to drag: across it moves the control `along_x`, up and down the control `along_y`. Arrows do the same.
 
-    Where it goes is what `Panel(tracks=...)` says of these controls, in pixels of the picture.
+    Where it goes is what `Panel(tracks=...)` says of these controls, in pixels of the picture. In print it is a point, or nothing.
     """
     grip = ("M-3 0h6" if along_x else "") + ("M0 -3v6" if along_y else "")
+    resting = '<circle r="4.5" class="al-rest al-m-a"/>' * point
     return _hold(along_x, along_y, label, f"{x:.1f} {y:.1f}",
-                 f'<circle r="16" class="al-hit"/><circle r="8" class="al-ring"/><path d="{grip}" class="al-grip"/>')  # fmt: skip
+                 f'<circle r="16" class="al-hit"/><circle r="8" class="al-ring"/><path d="{grip}" class="al-grip"/>{resting}')  # fmt: skip
 
 
-def number_handle(x: float, y: float, text: object, control: str, label: str = "", kind: str = "value") -> str:
-    """A number to drag sideways, centred at (x, y): every six pixels are one stop of the control. Arrows do the same."""
+def number_handle(
+    x: float, y: float, text: object, control: str, label: str = "", kind: str = "value", resting: str | None = None
+) -> str:  # fmt: skip
+    """A number to drag sideways, centred at (x, y): every six pixels are one stop of the control. Arrows do the same.
+
+    `resting`: what print has in its place, with (x, y) as its origin; by default the number where it is.
+    """
     half = len(str(text)) * CHAR / 2 + 6
     box = f'<rect x="{-half - 9:.1f}" y="-15" width="{2 * half + 18:.1f}" height="30" rx="6" class="al-ring"/>'
     sides = f'<path d="M{-half:.1f} -4l-4 4l4 4M{half:.1f} -4l4 4l-4 4" class="al-grip"/>'
-    return _hold(control, "", label or control, f"{x:.1f} {y:.1f}", box + sides + words(0, 5, text, kind, "middle"), " al-number-handle")
+    told = words(0, 5, text, kind if resting is None else f"{kind} al-held", "middle")
+    rest = f'<g class="al-rest">{resting}</g>' if resting else ""
+    return _hold(control, "", label or control, f"{x:.1f} {y:.1f}", box + sides + told + rest, " al-number-handle")
 
 
 def _hold(along_x, along_y, label, place, inside, more=""):
@@ -48,6 +57,13 @@ def _hold(along_x, along_y, label, place, inside, more=""):
         f'data-along-y="{escape(along_y)}" tabindex="0" role="slider" aria-label="{escape(label)}"><g transform="translate({place})">'
         f"{inside}</g></g>"
     )
+
+
+def at_rest(svg: str) -> str:
+    """A picture as it is printed: nothing in it can be dragged or pressed, so nothing looks so or says so."""
+    svg = re.sub(r'<(?:rect|circle|path)[^>]* class="al-(?:hit|hit-line|ring|grip)"/>', "", svg)
+    svg = re.sub(r'<text[^>]* class="[^"]*al-held[^"]*"[^>]*>[^<]*</text>', "", svg)
+    return re.sub(r' tabindex="0" role="(?:slider|button)"(?: aria-label="[^"]*")?', "", svg)
 
 
 def hit(path: str) -> str:

@@ -110,9 +110,9 @@ def attention_backward(q=Q, k=K, v=V):
             parts += [around("V.grad", among, (0, wide))] * (step >= 1) + [around("P.grad", row, among)] * (step >= 1)
             parts += [around("S.grad", row, among)] * (step >= 2)
             parts += [around("Q.grad", row, (0, d)), around("K.grad", among, (0, d))] * (step >= 3)
-        parts.append(chart.scale_legend(edges[0] + GAP, low + 12, -1, 1))
+        parts.append(chart.scale_legend(edges[0] + GAP, low + 12, -1, 1, True))
         parts += [words(GAP, low + 29, "crossed out: masked", "note")] * causal
-        parts.append(chart.handle(beside - 20, TOP + (token + 0.5) * CELL[1], along_y="selected", label="output"))
+        parts.append(chart.handle(beside - 20, TOP + (token + 0.5) * CELL[1], along_y="selected", label="output", point=False))
         flights = _flights(step, token, keys, found, places)
         corner = places[["Q", "V.grad", "S.grad", "K.grad"][step]]
         rows = [[name, shape_text(a.shape), _listed(a) if step >= since.get(name, 0) else "not yet"] for name, a in found.items()]

@@ -18,7 +18,7 @@ import anywidget
 import traitlets
 
 from autolab.draw.style import STYLE, variables
-from autolab.widgets.export import FRAMES, film, write
+from autolab.widgets.export import ANIMATED, FRAMES, film, write
 from autolab.widgets.packing import compress, is_table, table, to_json
 
 STATIC = Path(__file__).parent / "static"
@@ -162,9 +162,13 @@ class Explorable(anywidget.AnyWidget):
         """The widget as plain text, as it stands now."""
         raise NotImplementedError
 
+    def printed(self):
+        """The picture where nothing can be moved: in print, and in a viewer that runs no script."""
+        return self.picture()
+
     def still(self):
         """What a viewer that runs no script shows, as HTML: the picture as an image, which no viewer takes out."""
-        image = base64.b64encode(self.picture().encode()).decode()
+        image = base64.b64encode(self.printed().encode()).decode()
         return f'<img alt="{html.escape(self.title)}" src="data:image/svg+xml;base64,{image}">'
 
     def state(self):
@@ -211,7 +215,7 @@ class Explorable(anywidget.AnyWidget):
         }
         page = PAGE.format(
             title=html.escape(self.title), told=compress(to_json(told), SMALLEST), answers=_safe(to_json(answers)), old=OLD,
-            picture=self.picture(), text=html.escape(self.text()),
+            picture=self.printed(), text=html.escape(self.text()),
         )  # fmt: skip
         path = Path(path).absolute()
         path.write_text(page, encoding="utf-8")
@@ -253,11 +257,11 @@ class Explorable(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs):
         bundle, metadata = super()._repr_mimebundle_(**kwargs) if starts_with_a_view() else ({}, {})
-        return {**bundle, "text/html": self.output(), "image/svg+xml": self.picture(), "text/plain": self.text()}, metadata
+        return {**bundle, "text/html": self.output(), "image/svg+xml": self.printed(), "text/plain": self.text()}, metadata
 
 
 class Filmed(Explorable):
-    """An explorable with states that make a film: `_stills(states)` gives their pictures, each with its sentence."""
+    """An explorable with states that make a film: `_stills(states, most)` gives their pictures, each with its sentence."""
 
     def film(self, path, states=None, seconds=None):
         """Write several states as a strip of pictures with their sentences, or as an animation.
@@ -268,9 +272,9 @@ class Filmed(Explorable):
             .svg, .png or .pdf; an animation is an .svg, which browsers and slides made of HTML play, or a .gif, which every
             program plays. A .png, .pdf or .gif needs rsvg-convert, Inkscape or Chromium, a .gif Pillow besides.
         states : list, optional
-            What is in each picture: positions of controls as for `move`, `[{"x": -1}, {"x": 1}]`, or of a stepper the steps,
-            `[0, 3, 7]`. By default the steps, twelve at most; without steps the positions that have been visited, up to the present
-            one; where nothing has been moved, and in `explore` and `live`, the way of the first slider, or a few actions.
+            What is in each picture: positions of controls as for `move`, `[{"x": -1}, {"x": 1}]`, or of a stepper the steps, `[0, 3, 7]`.
+            By default the steps, twelve at most, in an animation thirty; without steps the positions that have been visited, up to the
+            present one; where nothing has been moved, and in `explore` and `live`, the way of the first slider, or a few actions.
         seconds : float, optional
             How long each picture is seen. Without it a strip is written, or a GIF with two seconds for each.
 
@@ -288,12 +292,13 @@ class Filmed(Explorable):
         RuntimeError
             If no program is there that makes such a file.
         """
-        return film(self._stills(states), path, self.title, seconds)
+        most = FRAMES if seconds is None and Path(path).suffix != ".gif" else ANIMATED
+        return film(self._stills(states, most), path, self.title, seconds)
 
 
-def spaced(last):
-    """At most twelve of the numbers 0 to `last`, evenly spaced, with both ends."""
-    return sorted({round(k * last / (FRAMES - 1)) for k in range(FRAMES)})
+def spaced(last, most=FRAMES):
+    """At most so many of the numbers 0 to `last`, evenly spaced, with both ends."""
+    return sorted({round(k * last / (most - 1)) for k in range(most)})
 
 
 class Undoable(Filmed):

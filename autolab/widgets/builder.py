@@ -19,6 +19,7 @@ from autolab.draw.svg import render
 from autolab.trace import graph, record, watch
 from autolab.trace.values import narrow, number
 from autolab.widgets.base import Undoable
+from autolab.widgets.export import FRAMES
 from autolab.widgets.real_numbers import of_real_numbers
 
 UNARY = {"square": lambda h: h**2, "exp": torch.exp, "sin": torch.sin, "relu": torch.relu}
@@ -381,7 +382,7 @@ class GraphBuilder(Undoable):
         trace = (record if self._gradients(at) else graph)(results[-1], names=names)
         return render(trace, style=ALONE), said
 
-    def _stills(self, states):
+    def _stills(self, states, most=FRAMES):
         visited = [*self.past, self.at] if self.past else self._tour()
         return [self._still(at) for at in (visited if states is None else states)]
 

@@ -16,7 +16,7 @@ from autolab.widgets.panel import Frame, Panel, choice, slider
 
 MOST_LAYERS, MOST_SLOTS = 12, 3
 REUSED, EMPTY = "is used again", "stays empty"
-ROW, UNIT = 24, 4  # pixels of a layer's line, and of one run of a layer
+ROW, WIDE = 24, 224  # pixels of a layer's line, and of the longest plan
 RAIL, TOP, LABELS = 36, 78, 34  # pixels of a slot's rail, of what is above the lines, of their numbers
 COLUMNS = ["Plan", "Forward runs", "Most runs of one layer", "Values alive at once"]
 
@@ -108,7 +108,8 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         _row("only the input is kept", measured((), True)), _row("every value is kept", _measure(_all_kept, layers, layer)),
         *(_row(f"checkpoint_sequential, {k} segments", _measure(_in_segments(k), layers, layer)) for k in (2, 3)),
     ]  # fmt: skip
-    left = 14 + max(RAIL * slots, 52) + 44
+    left = 14 + max(RAIL * slots, 52) + LABELS
+    unit = WIDE / longest  # pixels of one run
 
     def make(reuse, **places):
         kept = [int(at) for at in places.values()]
@@ -116,12 +117,12 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         timeline = measured(marks, reuse)
         best = fewest(layers, used, reuse)[0]
         runs = timeline.runs.total()
-        parts = _draw(timeline, layers, left, longest)
+        parts = _draw(timeline, layers, left, unit)
         for k, (name, at) in enumerate(places.items()):
             x, rail = 14 + RAIL * (k + 0.5), f"V{_y(0, layers)}"
             parts += [f'<path d="M{x} {_y(layers, layers)}{rail}" class="al-l al-l-line"/>', words(x, TOP - 10, k + 1, "head", "middle")]
             parts.append(chart.handle(x, _y(at, layers), along_y=name, label=f"slot {k + 1}"))
-        parts += _bars(runs, best, left, _y(0, layers) + 44)
+        parts += _bars(runs, best, left, _y(0, layers) + 44, unit)
         rows = [_row("this plan", timeline), _row(f"best with {_many(used, 'slot')}", measured(_best(layers, used, reuse), reuse)), *others]
         return Frame(_sentence(layers, kept, used, timeline, best, reuse), parts, rows, _code(layers, marks, reuse))
 
@@ -131,7 +132,7 @@ def checkpoint_timeline(layers=10, slots=2, layer=torch.sin):
         *(slider(f"slot{k + 1}", range(layers), texts, start, f"slot {k + 1}") for k, start in enumerate(starts)),
         choice("reuse", [REUSED, EMPTY], label="A slot that is free"),
     ]  # fmt: skip
-    size = left + max(UNIT * longest + 4, 264), _y(0, layers) + 124
+    size = left + WIDE + 4, _y(0, layers) + 124
     tracks = {f"slot{k + 1}": [_y(at, layers) for at in range(layers)] for k in range(slots)}
     title = f"Checkpoints in a chain of {layers} layers: {function_name(layer)}"
     return Panel(title, controls, make, COLUMNS, size, tracks=tracks, breaks=[left - LABELS])
@@ -208,15 +209,15 @@ def _y(layer, layers):
     return TOP + ROW * (layers - layer) + ROW / 2
 
 
-def _draw(timeline, layers, left, longest):
+def _draw(timeline, layers, left, unit):
     """Lines for layers, the input lowest; time goes to the right, one run of a layer after another."""
-    height, width = ROW * (layers + 1), UNIT * longest
-    parts = [words(14, 24, "slots", "head"), words(left, 24, "time: one run after another", "head"),
-             f'<rect x="{left}" y="{TOP}" width="{width}" height="{height}" class="al-axes"/>']  # fmt: skip
+    height = ROW * (layers + 1)
+    parts = [words(14, 24, "slots", "head"), words(left, 24, "time, run by run", "head"),
+             f'<rect x="{left}" y="{TOP}" width="{WIDE}" height="{height}" class="al-axes"/>']  # fmt: skip
     parts += [words(left - 8, _y(k, layers) + 5, k or "x", "note", "end") for k in range(layers + 1)]
 
     def boxes(which, tall):
-        return "".join(f"M{left + UNIT * at:.0f} {_y(k, layers) - tall / 2:.0f}h{UNIT * long:.0f}v{tall}h{-UNIT * long:.0f}z"
+        return "".join(f"M{left + unit * at:.1f} {_y(k, layers) - tall / 2:.0f}h{unit * long:.1f}v{tall}h{-unit * long:.1f}z"
                        for k, at, long in which)  # fmt: skip
 
     end, seen = len(timeline.events), set()
@@ -229,17 +230,17 @@ def _draw(timeline, layers, left, longest):
     parts.append(f'<path d="{boxes(alive, 6)}" class="al-cell al-k-saved"/>')
     for first, kind in ((True, "leaf"), (False, "custom")):
         parts.append(f'<path d="{boxes(runs[first], 14)}" class="al-cell al-k-{kind}"/>')
-    back = [(left + UNIT * (at + 0.5), _y(k, layers)) for at, (what, k) in enumerate(timeline.events) if what == "back"]
+    back = [(left + unit * (at + 0.5), _y(k, layers)) for at, (what, k) in enumerate(timeline.events) if what == "back"]
     parts.append('<path d="' + "".join(f"M{x:.1f} {y - 6:.0f}l5 6l-5 6l-5 -6z" for x, y in back) + '" class="al-m-grad"/>')
     return parts
 
 
-def _bars(runs, best, left, y):
+def _bars(runs, best, left, y, unit):
     """How many runs there are, and the fewest, in the scale of the picture; and what the colours say."""
-    parts = [words(left, y, f"{runs} runs", "head"), rectangle(left, y + 6, UNIT * runs, 18, "custom" if runs > best else "out"),
-             words(left, y + 44, f"{best} at best"), rectangle(left, y + 50, UNIT * best, 18, "empty")]  # fmt: skip
+    parts = [words(left, y, f"{runs} runs", "head"), rectangle(left, y + 6, unit * runs, 18, "custom" if runs > best else "out"),
+             words(left, y + 44, f"{best} at best"), rectangle(left, y + 50, unit * best, 18, "empty")]  # fmt: skip
     for k, (kind, name) in enumerate((("leaf", "first run"), ("custom", "run again"), ("saved", "alive"), ("grad", "back"))):
-        x, middle = left + 124 * (k % 2), 39 + 22 * (k // 2)
+        x, middle = left + 112 * (k % 2), 39 + 22 * (k // 2)
         sign = rectangle(x, middle - 6, 16, 12, kind) if kind != "grad" else chart.mark(x + 8, middle, "grad")
         parts += [sign, words(x + 22, middle + 5, name)]
     return parts

@@ -111,9 +111,17 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
     tallest = max(a.max() for a in (np.abs(image.numpy()), np.abs(kernel.numpy()), np.abs(incoming.numpy())))
     end = max(edges[1] + GAP + image.shape[1] * size[0] + 4, edges[1] + TILE)
 
-    def outline(name, cells, kind="grad"):
+    def padding(setting):
+        return np.broadcast_to(settings[setting].get("padding", 0), 2)
+
+    def corner_of(name, setting):
+        """Where a matrix begins: the input after what it is padded with."""
+        down, right = padding(setting) if name == "x" else (most, most)
+        return places[name][0] - (most - right) * size[0], places[name][1] - (most - down) * TALL
+
+    def outline(name, cells, setting, kind="grad"):
         """A line around the cells (row, column) of a matrix: one box if they fill it."""
-        (x0, y0), cells = places[name], [(int(i), int(j)) for i, j in cells]
+        (x0, y0), cells = corner_of(name, setting), [(int(i), int(j)) for i, j in cells]
         if not cells:
             return ""
         r, c = ([cell[axis] for cell in cells] for axis in (0, 1))
@@ -127,9 +135,9 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
     @cache
     def map_of(name, setting, corner):
         matrices = dict(zip(("x", "w", "y", "g", "x.grad", "w.grad"), computed(setting, corner)))
-        array, (x0, y0) = matrices[name], places[name]
+        array, (x0, y0) = matrices[name], corner_of(name, setting)
         stops = [[number_of.get((name, i, j)) for j in range(array.shape[1])] for i in range(len(array))]
-        pad = np.broadcast_to(settings[setting].get("padding", 0), 2) if name == "x" else (0, 0)
+        pad = padding(setting) if name == "x" else (0, 0)
         around = [chart.rectangle(x0 + j * size[0], y0 + i * TALL, size[0] - 2, TALL - 2, "empty")
                   for i in range(-pad[0], len(array) + pad[0]) for j in range(-pad[1], array.shape[1] + pad[1])
                   if not (0 <= i < len(array) and 0 <= j < array.shape[1])]  # fmt: skip
@@ -147,18 +155,26 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
         if name == "y" and not absent:
             title, grid = "window", by_w[i, j]
             window = np.argwhere(reads[i, j])
-            parts += [outline("x", window, "a"), outline("w", np.argwhere(np.ones_like(kernel)), "a"), outline("y", [(i, j)], "a")]
+            parts += [
+                outline("x", window, setting, "a"),
+                outline("w", np.argwhere(np.ones_like(kernel)), setting, "a"),
+                outline("y", [(i, j)], setting, "a"),
+            ]
             pairs = [(grid[a, b], kernel[a, b], (a, b)) for a, b in np.ndindex(kernel.shape)]
             result, target = y[i, j], "y"
         elif name == "x":
             title, grid = "weights", np.where(reads[:, :, i, j], by_x[:, :, i, j], np.nan)
             cells = [at for at in every if reads[(*at, i, j)]]
-            parts += [outline("x", [(i, j)], "a"), outline("y", cells), outline("g", cells), outline("x.grad", [(i, j)])]
+            parts += [
+                outline("x", [(i, j)], setting, "a"),
+                *(outline(n, cells, setting) for n in ("y", "g")),
+                outline("x.grad", [(i, j)], setting),
+            ]
             pairs = [(grid[at], g[at], at) for at in cells]
             result, target = x_grad[i, j], "x.grad"
         elif name == "w":
             title, grid = "inputs", by_w[:, :, i, j]
-            parts += [outline("w", [(i, j)], "a"), outline("g", every), outline("w.grad", [(i, j)])]
+            parts += [outline("w", [(i, j)], setting, "a"), outline("g", every, setting), outline("w.grad", [(i, j)], setting)]
             pairs = [(grid[at], g[at], at) for at in every]
             result, target = w_grad[i, j], "w.grad"
         if grid is not None:
@@ -168,8 +184,8 @@ def convolution_backward(x=INPUT, w=KERNEL, g=None, settings=None):
             goal, way = middle(*places[target], i, j, size), "value" if name == "y" else "grad"
             flights = [chart.flight(brief(p * q), middle(*place, *at, size), goal, way) for p, q, at in pairs if p * q]
         said = _said(name, i, j, y, pairs, result, setting, absent, kernel, reads)
-        parts += [chart.scale_legend(GAP, low + 12, -tallest, tallest),
-                  chart.number_handle(places["w"][0] + 48, TOP - 18, number(corner, 3), "corner", "w[0, 0]")]  # fmt: skip
+        parts += [chart.scale_legend(GAP, TOP + (len(image) + 2 * padding(setting)[0]) * TALL + 12, -tallest, tallest, True),
+                  chart.number_handle(places["w"][0] + 48, TOP - 18, number(corner, 3), "corner", "w[0, 0]", resting="")]  # fmt: skip
         matrices = {"x": image, "w": kernel, "y": y, "g": g, "x.grad": x_grad, "w.grad": w_grad}
         table = [[of, _listed(a)] for of, a in matrices.items()]
         return Frame(said, parts, table, flights=flights)

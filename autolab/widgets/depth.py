@@ -116,14 +116,19 @@ def _histograms(axes, arrays, kind):
     return f'<path d="{"".join(path)}" fill-opacity=".5" class="al-m-{kind}"/>'
 
 
+def _two_digits(value):
+    return f"{float(f'{value:.2g}'):.3g}"  # 130, and not 1.3e+02
+
+
 def _sentence(activation, gain, depth, forward, back):
     with np.errstate(all="ignore"):
         ratio = float(np.float64(back[0]) / back[-1])
         factor = ratio ** (1 / depth)
     fate = next((word for word, most in FATES if ratio < most), "explodes")
     return (
-        f"{activation}, gain {gain:g}, {depth} layers: the gradient {fate}, from {back[-1]:.2g} at the last layer "
-        f"to {back[0]:.2g} at the input, {factor:.2g} times at each layer. Values go from {forward[0]:.2g} to {forward[-1]:.2g}."
+        f"{activation}, gain {gain:g}, {depth} layers: the gradient {fate}, from {_two_digits(back[-1])} at the last layer "
+        f"to {_two_digits(back[0])} at the input, {_two_digits(factor)} times at each layer. "
+        f"Values go from {_two_digits(forward[0])} to {_two_digits(forward[-1])}."
     )
 
 

@@ -17,6 +17,7 @@ from autolab.draw.text import text
 from autolab.trace import record, watch
 from autolab.trace.values import number
 from autolab.widgets.base import Filmed, spaced
+from autolab.widgets.export import FRAMES
 from autolab.widgets.expressions import as_python, function_of
 from autolab.widgets.packing import compress, is_table, table, to_json
 
@@ -313,7 +314,7 @@ class Explorer(Filmed):
         """The graph at the present position as SVG text."""
         return render(self.trace, style=ALONE)
 
-    def _stills(self, states):
+    def _stills(self, states, most=FRAMES):
         if states is None:
             name, slider = next(iter(self._sliders.items()))
             states = [{name: slider["stops"][k]} for k in spaced(len(slider["stops"]) - 1)]

@@ -11,12 +11,19 @@ from pathlib import Path
 from autolab.draw.marks import CHAR, words
 from autolab.draw.style import STYLE
 
-FRAMES = 12  # so many of a timeline, evenly spaced
+FRAMES = 12  # so many of a timeline, evenly spaced, in a strip
+ANIMATED = 30  # and in an animation
+GLIDE = 0.4  # seconds, for what is elsewhere in the next picture; and this share of a picture's time at most
 ROW = 1500  # pixels: a strip wider than this goes on below
 LINE = 20  # pixels from line to line of a sentence
 GAP = 24
 SECONDS = 2  # for which a picture of a GIF is seen, unless the call says how long
 ONE_SHOT = 8000  # pixels: pictures of a GIF are drawn below each other, so many of a file at most
+# What has a key in the explorables (draw/touch.py), and where its first element is.
+KEYED = re.compile(
+    r'<g (?=data-key="([^"]*)"[^>]*>(?:<g transform="translate\(|<(?:rect|text) x="|<circle cx="|<path d="M)'
+    r'([-\d.]+)(?:" c?y="|[ ,])([-\d.]+))'
+)
 SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 
 # What turns an SVG file into another: the first that is there does it. {svg}, {page}: the file, and an HTML page that holds it.
@@ -120,16 +127,47 @@ def strip(stills: list[tuple[str, str]]) -> str:
 
 
 def moving(stills: list[tuple[str, str]], seconds: float) -> str:
-    """Pictures with their sentences one after the other, for so many seconds each, over and over: an SVG that moves by CSS alone."""
+    """Pictures with their sentences one after the other, for so many seconds each, over and over: an SVG that moves by CSS alone.
+
+    What has the same key in two pictures glides from its place in the first. A viewer that moves nothing shows the last picture.
+    """
     slides, wide, tall = _slides(stills)
+    slides = [slides[0], *map(_gliding, slides, slides[1:])]
     share, whole = 100 / len(stills), seconds * len(stills)
+    glide = share * min(GLIDE, GLIDE / seconds)
     style = (
         f"@keyframes al-film{{0%{{opacity:1}}{share:.4f}%{{opacity:0}}100%{{opacity:0}}}}"
-        f".al-film{{opacity:0;animation:al-film {whole:g}s step-end infinite}}"
-        "@media (prefers-reduced-motion:reduce){.al-film{animation:none}.al-film:last-of-type{opacity:1}}"
+        f"@keyframes al-glide{{0%{{transform:translate(var(--x),var(--y))}}{glide:.4f}%{{transform:none}}100%{{transform:none}}}}"
+        ".al-film:not(:last-of-type){opacity:0}"
+        f"@media (prefers-reduced-motion:no-preference){{.al-film{{animation:al-film {whole:g}s step-end infinite var(--at)}}"
+        f"[style^=--x]{{animation:al-glide {whole:g}s ease-in-out infinite var(--at)}}}}"
     )
-    parts = [f'<g class="al-film" style="animation-delay:{k * seconds:g}s">{slide}</g>' for k, slide in enumerate(slides)]
+    # As if it had begun one round ago: so a picture that is not yet due is hidden.
+    parts = [f'<g class="al-film" style="--at:{k * seconds - whole:g}s">{slide}</g>' for k, slide in enumerate(slides)]
     return _whole(parts, wide, tall, style)
+
+
+def _gliding(before, slide):
+    """A picture in which what has moved since the one before is told how far."""
+    was = {name: at for name, at, _ in _keyed(before)}
+    out, end = [], 0
+    for name, (x, y), start in _keyed(slide):
+        dx, dy = (old - new for old, new in zip(was.get(name, (x, y)), (x, y)))
+        if abs(dx) + abs(dy) > 0.5:
+            out += [slide[end:start], f'style="--x:{dx:g}px;--y:{dy:g}px" ']
+            end = start
+    return "".join([*out, slide[end:]])
+
+
+def _keyed(slide):
+    """Key, place and index in the text of each part that has a key; two with the same key are told apart by their order."""
+    names = set()
+    for found in KEYED.finditer(slide):
+        name = found[1]
+        while name in names:
+            name += "+"
+        names.add(name)
+        yield name, (float(found[2]), float(found[3])), found.end()
 
 
 def _slides(stills):
@@ -162,8 +200,12 @@ def _gif(stills, path, title, seconds):
                 drawn = drawn.convert("RGB")
             # One palette for what is drawn at once, of a ninth of its pixels: that is eight times as fast, and the same colours.
             few = drawn.resize((drawn.width // 3, drawn.height // 3), Image.Resampling.NEAREST)
+            palette = few.quantize(256, kmeans=1, dither=Image.Dither.NONE)
+            palette.putpalette(
+                [255 if part > 250 else part for part in palette.getpalette()]
+            )  # paper is white: the mean of its rim was not
             # without dithering, which makes plain areas noisy and the file large
-            pixels = drawn.quantize(palette=few.quantize(256, kmeans=1, dither=Image.Dither.NONE), dither=Image.Dither.NONE)
+            pixels = drawn.quantize(palette=palette, dither=Image.Dither.NONE)
             high = pixels.height / len(some)
             pictures += [pixels.crop((0, round(i * high), pixels.width, round(i * high) + int(high))) for i in range(len(some))]
     told = "\n".join([title, *(said for _, said in stills)])  # for those who open the file as text: a GIF has no other words

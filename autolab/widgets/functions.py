@@ -343,8 +343,8 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
                 axes.point(at, there, kind) for (_, _, jumps), kind in zip(drawn, "ab") for column, at, _, there, _ in jumps if column == k
             ]
             pictures.append((axes, [axes.frame() + "".join(lines + dots)]))
-        key = "".join(chart.legend(20 + TILE * k, 290, [("ab"[k], name[:24])]) for k, name in enumerate(pair))
-        key += chart.legend(20, 314, [("grad", "slope from the rule")])
+        key = "".join(chart.legend(20, 290 + 24 * k, [("ab"[k], name[:24])]) for k, name in enumerate(pair))
+        key += chart.legend(20, 338, [("grad", "slope from the rule")])
         return pictures, key
 
     def make(x, f, g):
@@ -361,7 +361,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
         rows, told = [], []
         for name, (value, gradient) in zip(pair, found):
             left, right = curve_slopes(lambda at, name=name: both(name, at)[0], x, step)
-            rows.append([name, number(value), "none" if gradient != gradient else number(gradient), _slope_text(left, right)])
+            rows.append([name, number(value + 0.0), "none" if gradient != gradient else number(gradient + 0.0), _slope_text(left, right)])
             told.append(f"{name} gives {rows[-1][1]} and gradient {rows[-1][2]}")
             if "none" not in rows[-1][3] and not rule_fits(gradient, left, right):
                 told[-1] += f", though its curve has slope {rows[-1][3]} there"
@@ -375,7 +375,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3), menu=MENU):
     axes = scene(tuple(names))[0][0][0]
     return Panel(
         f"Two gradients: {names[0]} and {names[1]}", [where, *menus], make, ["Function", "Value", "Gradient", "Slope of the curve"],
-        (2 * TILE, 330),
+        (2 * TILE, 354),
         breaks=[TILE], tracks={"x": [axes.x(at) for at in stops]},
     )  # fmt: skip
 
@@ -487,9 +487,13 @@ def forward_and_back(f=square_of_line, /, **inputs):
             node = ops[step - 1]
             pieces = [p.replace('class="al-node', 'class="al-node al-now', 1) if f'data-node="{node.id}"' in p else p for p in pieces]
         if leaf is not None:
-            pieces = [re.sub(r"(al-value[^>]*>)[^<]*", r"\1", p, count=1) if f'data-node="{leaf}"' in p else p for p in pieces]
+            k = next(k for k, piece in enumerate(pieces) if f'data-node="{leaf}"' in piece)
+            left, base = map(float, re.search(r'class="al-value"[^>]* x="([\d.]+)" y="([\d.]+)"', pieces[k]).groups())
+            pieces[k] = re.sub(r"(al-value[^>]*>)[^<]*", r"\1", pieces[k], count=1)
             x, y, w, _ = boxes[leaf]
-            pieces.append(chart.number_handle(x + w - 46, y + 38, number(value, 4), "value", dragged))
+            held = x + w - 46, y + 38
+            told = chart.words(left - held[0], base - held[1], f"= {number(value)}")
+            pieces.append(chart.number_handle(*held, number(value, 4), "value", dragged, resting=told))
         received = {s.node: s for s in trace.steps[:back]}
         rows = [
             [

@@ -84,7 +84,7 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
             if 0 < step <= count:
                 box = (step - 1, 0, 1, m) if of == "columns" else (0, step - 1, n, 1)
                 parts.append(_outline(left, top, side, box, "a" if of == "columns" else "grad"))
-        parts.append(chart.handle(lefts[0] + side * n, top + side * m, "inputs", "outputs", label="Size of the Jacobian"))
+        parts.append(chart.handle(lefts[0] + side * n, top + side * m, "inputs", "outputs", label="Size of the Jacobian", point=False))
         modes = ("forward mode (jvp)", n, seconds[0]), ("reverse mode (vjp)", m, seconds[1])
         table = [[mode, str(count), f"{s * 1e6:.0f} µs", str(done)] for (mode, count, s), done in zip(modes, passes)]
         return Frame(_said(n, m, step, seconds, apart), parts, table)
@@ -211,10 +211,11 @@ def vector_jacobian(functions=None, x=(0.5, -1.0, 1.0, 0.0)):
         seen = min(step, n), min(max(step - n, 0), m)
         low = corner[1] + m * CELL[1] + GAP
         texts = [["·" if not e else _fit(e) for e in line] for line in jacobian]
+        resting = "".join(_vector(-CELL[0] / 2, -13, row[:1], "grad", False))
         parts = [
             words(GAP, 22, f"J {shape_text(jacobian.shape)}, never built", "head"),
             *_vector(GAP, corner[1] + CELL[1], row[1:], "grad", False),
-            chart.number_handle(GAP + CELL[0] / 2, corner[1] + 13, number(v, 2), "v", "v[0]", "grad"),
+            chart.number_handle(GAP + CELL[0] / 2, corner[1] + 13, number(v, 2), "v", "v[0]", "grad", resting),
             *_vector(corner[0], corner[1] - GAP - CELL[1], column, "leaf", True),
             *grid(corner[0], corner[1], texts, "empty", CELL), words(GAP + 16, corner[1] - 10, "v", "head"),
             words(corner[0], 58, "u", "head"),

@@ -112,9 +112,9 @@ def matmul_backward(a=(2, 3), b=(3, 4), g=None):
                 around("B.grad", r, c, 1, 1),
             ]
         corner = number(g00, 3)
-        parts.append(
-            chart.number_handle(right + size[0] - 3 - (len(corner) * chart.CHAR + 30) / 2, low + 13, corner, "g00", "g[0, 0]", "grad")
-        )
+        to_the_left = (len(corner) * chart.CHAR + 30) / 2 - size[0] / 2 + 1.5  # beside the next entry
+        inside = words(to_the_left, 5, corner, "grad", "middle")
+        parts.append(chart.number_handle(right + size[0] / 2 - 1.5 - to_the_left, low + 13, corner, "g00", "g[0, 0]", "grad", inside))
         parts += [words(third + LEFT, TOP - 10 + 24 * i, line, "head" if i == 0 else "") for i, line in enumerate(terms)]
         rows = [
             [name, shape_text(t.shape), str(t.tolist()) if t.numel() <= 40 else "large"]

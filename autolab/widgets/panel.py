@@ -16,6 +16,7 @@ import traitlets
 from autolab.draw import chart
 from autolab.draw.style import STYLE
 from autolab.widgets.base import Undoable, spaced
+from autolab.widgets.export import FRAMES
 
 PATIENCE = 1.5  # seconds spent on frames in advance when the widget is made
 MOST = 1600  # so many frames go into a page without a kernel
@@ -223,23 +224,31 @@ class Panel(Undoable):
     def picture(self):
         return self._still(self.at)[0]
 
+    def printed(self):
+        """The picture here; of steps that nobody has taken the last, which has everything."""
+        steps = next((c for c in self._controls.values() if c["kind"] == "steps"), None)
+        if steps is None or self.past or self.at[steps["name"]] != steps["start"]:
+            return self.picture()
+        return self._still(self.at | {steps["name"]: len(steps["stops"]) - 1})[0]
+
     def _still(self, at):
         frame = self._cached_frame(at)
         label = f"{self.title}. {frame['sentence']}"
-        return chart.picture([self._parts[i] for i in frame["picture"]], *self.size, label, STYLE), frame["sentence"]
+        svg = chart.picture([self._parts[i] for i in frame["picture"]], *self.size, label, STYLE)
+        return chart.at_rest(svg), frame["sentence"]
 
-    def _stills(self, states):
-        return [self._still(at) for at in self._film_positions(states)]
+    def _stills(self, states, most=FRAMES):
+        return [self._still(at) for at in self._film_positions(states, most)]
 
-    def _film_positions(self, states):
+    def _film_positions(self, states, most):
         if states is not None:
             return [self.at | {name: nearest(self._controls[name]["stops"], v) for name, v in state.items()} for state in states]
         steps = next((c for c in self._controls.values() if c["kind"] == "steps"), None)
         if steps is None:
-            return [*self.past, dict(self.at)] if self.past else self._tour()
-        return [self.at | {steps["name"]: k} for k in spaced(len(steps["stops"]) - 1)]
+            return [*self.past, dict(self.at)] if self.past else self._tour(most)
+        return [self.at | {steps["name"]: k} for k in spaced(len(steps["stops"]) - 1, most)]
 
-    def _tour(self):
+    def _tour(self, most):
         """What is filmed where nobody has moved anything: the way of the first slider, or of the first choice."""
         ways = [c for c in self._controls.values() if len(c["stops"]) > 1]
         way = next((c for c in ways if c["kind"] == "slider"), ways[0] if ways else None)
@@ -274,7 +283,7 @@ class StateMachine(Panel):
         self._act, self._show, self._actions, self._page_states = act, show, actions, page_states
         self._states = {begin: 0}
         self._edges = {}
-        here, self._walk = begin, tuple(walk)[:TOUR]
+        here, self._walk = begin, tuple(walk)
         for action in walk:
             here = self._successor(here, action)
         self._explore(STATES)
@@ -306,8 +315,8 @@ class StateMachine(Panel):
         frame.next = {a: None if s is None else self._states[s] for a, s in known.items()}
         return frame
 
-    def _tour(self):
-        """The likely actions, or a few of all in turn."""
+    def _tour(self, most):
+        """The likely actions, of many some, with the first and the last; or a few of all in turn."""
         here = list(self._states)[self.at["state"]]
         states = [here]
         for k in range(len(self._walk) or TOUR):
@@ -318,7 +327,7 @@ class StateMachine(Panel):
             here = self._successor(here, action)
             states.append(here)
         self._count()
-        return [{"state": self._states[state]} for state in states]
+        return [{"state": self._states[states[k]]} for k in spaced(len(states) - 1, most)]
 
     @traitlets.observe("ask")
     def _answer(self, change):

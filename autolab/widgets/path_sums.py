@@ -121,6 +121,7 @@ def paths(f=residual_block, x=1.0, blocks=3):
     title = "Paths: all of them, or one visit of each node"
     return StateMachine(
         title, (blocks, "paths", 0), act, show, actions, ["What", "Number"], size, breaks=[place[0]] * right,
+        walk=[NEXT_PATH, NEXT_PATH, ALL_PATHS, *[NEXT_JOINT] * (blocks + 1)],
     )  # fmt: skip
 
 

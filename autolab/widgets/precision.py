@@ -75,9 +75,10 @@ def underflow(gradients=None, history=None):
         ("normal", NORMAL, LARGEST, 17),
         ("inf", LARGEST, bins[-1], 17),
     )
-    marks += [
-        chart.words((axes.x(low) + axes.x(high)) / 2, axes.top + down, name, "note al-halo", "middle") for name, low, high, down in zones
-    ]
+    for name, low, high, down in zones:
+        half = len(name) * chart.CHAR / 2 + 4  # and a frame that a halo does not cut
+        x = min(max((axes.x(low) + axes.x(high)) / 2, axes.left + half), axes.left + axes.width - half)
+        marks.append(chart.words(x, axes.top + down, name, "note al-halo", "middle"))
     # the handle is below the median, and the histogram moves with it
     anchor = min(float(np.median(sizes)), bins[-1] / stops[-1])
     track = [axes.x(max(anchor, bins[0]) * s) for s in stops]

@@ -90,7 +90,7 @@ def softmax_backward(z=(2.0, 1.0, 0.0, -1.0), temperatures=(0.5, 1.0), target=1)
         known = [[k < step for k in range(n)]]
         parts.append(words(GAP, low + 19, "z.grad", "grad"))
         parts += heat_map(LEFT, low, grad, "z.grad", CELL, 1, "step", steps, known)
-        parts.append(chart.scale_legend(LEFT, low + 38, -1, 1))
+        parts.append(chart.scale_legend(LEFT, low + 38, -1, 1, True))
         if column is not None:
             parts += [ring(GAP, J, 0, 0, n, 1, CELL), ring(LEFT, J, 0, column, n, 1, CELL), ring(LEFT, low, 0, column, 1, 1, CELL)]
         parts += [words(wide + GAP, 24 + 24 * i, line, kind) for i, (line, kind) in enumerate(

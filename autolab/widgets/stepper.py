@@ -9,6 +9,7 @@ from autolab.draw.text import text
 from autolab.engine.tensor import Tensor
 from autolab.trace import Trace, record, watch
 from autolab.widgets.base import Filmed, spaced
+from autolab.widgets.export import FRAMES
 
 
 class Stepper(Filmed):
@@ -139,14 +140,15 @@ class Stepper(Filmed):
         """The graph as SVG text: as far as the steps go, or with the whole backward pass before the first."""
         return self._render(self.opened, self.position or "end", style=ALONE)
 
-    def _stills(self, states):
+    def _stills(self, states, most=FRAMES):
         last = len(self.trace.steps)
         if states is not None and any(k not in range(last + 1) for k in states):
             raise ValueError(f"states are {states}; this backward pass has the steps 0 to {last}")
         ready = f"Ready. {self.trace.node(self.trace.root).display_name} fires first."
         told = [ready, *(step.sentence for step in self.trace.steps)]
         return [
-            (self._render(self.opened, k, direction="right", style=ALONE), told[k]) for k in (spaced(last) if states is None else states)
+            (self._render(self.opened, k, direction="right", style=ALONE), told[k])
+            for k in (spaced(last, most) if states is None else states)
         ]
 
     def text(self):

@@ -45,7 +45,7 @@ def fusion(f=_chain, x=None):
     --------
     >>> panel = fusion(lambda x: x * 2 + 5, torch.ones(100_000))
     >>> panel.move(step=99).sentence.partition(";")[0]
-    'multiply and add: eager 1600000 bytes read and written, fused 800000 bytes (2 times less)'
+    'multiply and add: eager 1.6 MB read and written, fused 800 kB (2 times less)'
     """
     x = torch.linspace(0.5, 1, 1_000_000) if x is None else x
     compiled = torch.compile(f)
@@ -141,7 +141,8 @@ def fusion(f=_chain, x=None):
                 f"so far {size_text(fused_bytes(through))}."
             )
         return (
-            f"{names}: eager {sum(eager)} bytes read and written, fused {sum(fused)} bytes ({sum(eager) / sum(fused):.3g} times less); "
+            f"{names}: eager {size_text(sum(eager))} read and written, fused {size_text(sum(fused))} "
+            f"({sum(eager) / sum(fused):.3g} times less); "
             f"measured for all of f: {seconds[0] * 1e3:.3g} ms eager, {seconds[1] * 1e3:.3g} ms compiled, "
             f"results apart by at most {apart:.1g}."
         )

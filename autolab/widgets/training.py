@@ -367,16 +367,10 @@ def _neurons(layers):
 def _neuron(left, top, seen, across, down):
     most = float(np.abs(seen).max()) or 1.0
     level = np.clip(np.round(2.4 * seen / most), -2, 2).astype(int)
-    paths = dict.fromkeys((-2, -1, 1, 2), "")
-    for i, row in enumerate(level):
-        edges = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), len(row)]
-        for a, b in zip(edges, edges[1:]):
-            if row[a]:
-                paths[int(row[a])] += f"M{a} {i}h{b - a}v1h{a - b}z"
     drawn = "".join(
-        f'<path d="{path}" class="al-heat-{"high" if k > 0 else "low"}" fill-opacity="{abs(k) / 2:g}"/>'
-        for k, path in paths.items()
-        if path
+        f'<path d="{chart.outline(level * k >= k * k)}" class="al-heat-{"high" if k > 0 else "low"}" fill-opacity="{abs(k) / 2:g}"/>'
+        for k in (-1, -2, 1, 2)  # the deeper colour lies on the paler one
+        if (level * k >= k * k).any()
     )
     rows, columns = seen.shape
     return (

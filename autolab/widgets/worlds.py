@@ -20,6 +20,7 @@ WIDTH = 2 * CELL + GAP + 10
 LINE = 15  # characters in a cell
 MOST = 60  # moments: of a longer run the input stays where it is
 REACH, DRAG = 6, 0.5  # stops of the input to either side, and how far they are apart
+APART = "differs", "first difference"
 
 
 def compare(f, g, /, **inputs):
@@ -87,7 +88,9 @@ def compare(f, g, /, **inputs):
             if m == step:
                 picture.append(f'<rect x="2" y="{_top(m, forward) - 3.5}" width="{WIDTH - 4}" height="{TALL + 7}" rx="7" class="al-l"/>')
             if m <= step and m <= forward and _is_leaf(pair[0], name):
-                picture.append(chart.number_handle(CELL / 2 + 10, _top(m, forward) + 31, number(value, 4), "value", name))
+                told = chart.words(-CELL / 2 - 1, 8, pair[0].number[:LINE], "" if verdict in APART else "value")
+                held = CELL / 2 + 10, _top(m, forward) + 31
+                picture.append(chart.number_handle(*held, number(value, 4), "value", name, resting=told))
         said = f"Ready. {len(moments)} moments: values forward, then the backward pass."
         if step:
             said = f"Moment {step}: {_sentence(names, moments[step - 1], step == parted, found)}"
@@ -204,7 +207,7 @@ def _head(names, forward):
 
 
 def _row(m, pair, verdict, step, forward, dragged):
-    top, apart = _top(m, forward), verdict in ("differs", "first difference")
+    top, apart = _top(m, forward), verdict in APART
     for k, one in enumerate(pair):
         left = 5 + k * (CELL + GAP)
         if m > step or one is None:

@@ -72,6 +72,7 @@ def pictures(names):
                 page.set_viewport_size({"width": width, "height": 900})
                 for theme in "light", "dark":
                     page.emulate_media(color_scheme=theme)
+                    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")  # laid out anew
                     shot = page.screenshot(path=SINGLE / f"{name}-{width}-{theme}.png", clip=page.evaluate(
                         "() => ({x: 0, y: 0, width: innerWidth, height: document.querySelector('main').getBoundingClientRect().bottom + 8})"
                     ), full_page=True)  # fmt: skip

@@ -3,7 +3,7 @@
 // `limit`: how many states at most.
 async (limit) => {
   const root = document.querySelector(".al-panel, .al-stepper, .al-explorer"), wrong = new Map();
-  const seen = (el) => { const s = getComputedStyle(el); return s.visibility === "visible" && s.display !== "none" && Number(s.opacity) > 0; };
+  const seen = (el) => { const s = getComputedStyle(el); return s.visibility === "visible" && s.display !== "none" && Number(s.opacity) > 0 && !el.closest(".al-rest"); };
   const said = () => root.querySelector(".al-status").textContent;
   const tell = (what) => { if (wrong.size < 40 && !wrong.has(what)) wrong.set(what, said().slice(0, 90)); };
 

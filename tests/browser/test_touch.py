@@ -369,3 +369,58 @@ def test_two_parts_that_set_the_same_stop_stay_two_in_every_frame(open_page, dri
     for k in (1, 2, 3, 2):
         driven.root.locator("input[type=range]").fill(str(k))
         expect(driven.root.locator(".al-press text")).to_have_text([f"left {k}", f"right {k}"])
+
+
+def test_on_paper_a_handle_is_what_it_stands_for(open_page):
+    from autolab import widgets
+
+    page = open_page(widgets.matmul_backward())
+    look = """() => [".al-ring", ".al-grip", ".al-held", "[role=toolbar]", ".al-rest"].map((name) => [...document.querySelectorAll(name)]
+        .some((el) => getComputedStyle(el).display !== "none"))"""
+    assert page.evaluate(look) == [True, True, True, True, False]
+    page.emulate_media(media="print")
+    assert page.evaluate(look) == [False, False, False, False, True]
+    page.emulate_media(media="screen")
+
+
+def test_a_handle_has_44_pixels_for_a_finger(browser, tmp_path):
+    context = browser.new_context(viewport={"width": 320, "height": 600}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(strip().save_html(tmp_path / "page.html").as_uri())
+    page.wait_for_selector(".al-handle")
+    x, y = middle(page.locator(".al-handle .al-ring"))
+    found = page.evaluate(
+        "(places) => places.map(([x, y]) => Boolean(document.elementFromPoint(x, y).closest('.al-handle')))",
+        [[x - 21, y], [x + 21, y], [x, y - 21], [x, y + 21], [x - 30, y]],
+    )
+    context.close()
+    assert found == [True] * 4 + [False]
+
+
+def test_on_a_small_screen_the_sentence_stays_in_sight(opened):
+    page, driven = opened(tall())
+    page.set_viewport_size({"width": 390, "height": 500})
+    page.mouse.wheel(0, 600)
+    page.wait_for_function("scrollY > 200")
+    assert driven.status.bounding_box()["y"] >= 0
+
+
+def test_under_the_hand_the_picture_stays_where_it_is_when_the_sentence_is_shorter(opened, drag):
+    page, driven = opened(tall())
+    page.set_viewport_size({"width": 390, "height": 900})
+    place = driven.root.locator(".al-graph")
+    before = place.bounding_box()["y"]
+    drag(page, driven.root.locator(".al-handle"), 60, release=False)
+    expect(driven.status).to_have_text("Short.")
+    assert place.bounding_box()["y"] == before
+    page.mouse.up()
+    assert place.bounding_box()["y"] < before
+
+
+def tall():
+    """A picture that is higher than the screen, with a handle; what is said is long at the start only."""
+    return Panel(
+        "Tall", [slider("x", range(11), start=5)],
+        lambda x: Frame("A long sentence. " * 12 if x == 5 else "Short.", [chart.rectangle(20, 20, 200, 900), chart.handle(XS[int(x)], 60, "x")]),
+        [], (340, 960), tracks={"x": XS},
+    )  # fmt: skip

@@ -1,5 +1,6 @@
 """Curves, bars and matrices as SVG text."""
 
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -65,8 +66,34 @@ def test_a_logarithmic_axis_has_powers_of_ten(log, values):
 def test_regions_cover_the_frame_once(axes):
     grid = np.array([[0, 0, 1], [1, 1, 1]])
     root = ET.fromstring(chart.regions(axes, grid, "ab"))
-    widths = [float(run.split("h")[1].split("v")[0]) for path in root for run in path.attrib["d"].split("M")[1:]]
-    assert sum(widths) == pytest.approx(2 * axes.width, rel=1e-3)
+    across, down = map(float, root[0].attrib["transform"][6:-1].split())
+    assert [path.attrib["d"] for path in root[0]] == ["M0 0h2v1h-2z", "M2 0h1v2h-3v-1h2z"]
+    assert (3 * across, 2 * down) == pytest.approx((axes.width, axes.height), rel=1e-3)
+
+
+def area(path):
+    """What a path of `outline` encloses, holes taken off."""
+    total = 0
+    for loop in path.split("z")[:-1]:
+        x, y = map(int, re.match(r"M(\d+) (\d+)", loop).groups())
+        for way, by in re.findall(r"([hv])(-?\d+)", loop):
+            total += -y * int(by) if way == "h" else 0
+            x, y = (x + int(by), y) if way == "h" else (x, y + int(by))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_outline_encloses_the_cells_and_no_others(seed):
+    cells = np.random.default_rng(seed).random((7, 9)) < 0.2 + 0.1 * seed
+    assert area(chart.outline(cells)) == cells.sum()
+    assert area(chart.outline(np.zeros((2, 2)))) == 0
+
+
+def test_an_outline_that_goes_round_a_hole_leaves_it_out():
+    ring = np.ones((3, 3), bool)
+    ring[1, 1] = False
+    path = chart.outline(ring)
+    assert (path.count("M"), area(path)) == (2, 8)
 
 
 def test_text_of_others_is_escaped():

@@ -85,6 +85,34 @@ def test_a_still_has_a_size_in_whole_pixels_as_what_writes_it_wants(panel):
     assert SIZE.search(panel.picture())
 
 
+def test_a_still_has_nothing_that_looks_as_if_it_could_be_dragged_or_pressed(panel):
+    for svg, _ in panel._stills(None):
+        inside = svg.split("</style>")[1]
+        assert not re.findall(r'class="al-(?:ring|grip)"|role="(?:slider|button)"|al-held', inside)
+
+
+def test_where_nothing_runs_steps_that_nobody_has_taken_are_seen_done(made):
+    panel = made("broadcast_backward").reset()
+    panel.past = []
+    for printed in (panel.printed(), panel._repr_mimebundle_()[0]["image/svg+xml"]):
+        assert "b.grad [4]" in printed
+    assert "b.grad [4]" not in panel.picture()
+    assert panel.move(step=1).printed() == panel.picture()
+
+
+@pytest.mark.parametrize(("name", "at", "number", "times"), [
+    ("matmul_backward", {}, "-1", 2), ("dual_numbers", {}, "1", 2), ("vector_jacobian", {}, "-1", 2), ("loop_to_vmap", {}, "1", 9),
+    ("forward_and_back", {}, "= 1", 1), ("compare", {"step": 1}, "= 3", 2), ("gradient_graph", {}, "1.5", 1), ("convolution_backward", {}, "13", 3),
+])  # fmt: skip
+def test_a_still_has_the_number_that_is_dragged_elsewhere_where_it_belongs(made, name, at, number, times):
+    assert made(name).reset().move(**at).picture().count(f">{number}</text>") == times
+
+
+def test_a_point_that_is_dragged_elsewhere_is_a_point_in_a_still(made):
+    rest = re.findall(r'translate\(([-\d.]+) ([-\d.]+)\)"><circle r="4.5" class="al-rest al-m-a"/>', made("underflow").reset().picture())
+    assert [float(x) for x, _ in rest] == made("underflow").tracks["scale"][:1]
+
+
 def test_undo_at_the_start_changes_nothing(panel):
     panel.past = []
     at = dict(panel.at)

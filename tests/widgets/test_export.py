@@ -78,10 +78,41 @@ def test_pictures_of_a_strip_do_not_lie_on_each_other(tmp_path):
     assert all(abs(ax - bx) >= 200 or abs(ay - by) >= 60 for i, (ax, ay) in enumerate(places) for bx, by in places[:i])
 
 
+def test_what_is_elsewhere_in_the_next_picture_of_an_animation_glides_there(tmp_path):
+    def make(x):
+        moves = chart.keyed("moves", chart.rectangle(10 * x, 20, 8, 8)) + chart.keyed("twin", chart.words(5, 50, "a"))
+        return Frame("A sentence.", [moves, chart.keyed("twin", chart.words(5 + x, 50, "b")), chart.keyed("stays", '<path d="M3 4h2"/>')])
+
+    panel = Panel("Moves", [slider("x", (1, 3))], make, [], (200, 60))
+    first, second = panel.film(tmp_path / "a.svg", seconds=1).read_text("utf-8").split('class="al-film"')[1:]
+    told = re.findall(r'<g (?:style="([^"]*)" )?data-key="(\w+)"', second)
+    assert told == [("--x:-20px;--y:0px", "moves"), ("", "twin"), ("--x:-2px;--y:0px", "twin"), ("", "stays")]
+    assert "--x" not in first
+
+
+def test_an_animation_has_steps_that_a_strip_leaves_out(tmp_path):
+    assert len(said(steps(29).film(tmp_path / "a.svg", seconds=1))) == 60
+    assert len(said(steps(29).film(tmp_path / "b.svg"))) == 24
+
+
+def test_a_film_of_a_game_ends_with_its_end(tmp_path):
+    widgets = pytest.importorskip("autolab.widgets")
+    assert "You win: 5 runs" in " ".join(said(widgets.checkpoint_game(3, 1).film(tmp_path / "a.svg"))[-4:])
+    assert "each visited once, give x.grad" in " ".join(said(widgets.paths(blocks=2).film(tmp_path / "b.svg"))[-3:])
+
+
 def test_an_animation_is_an_svg_or_a_gif(tmp_path):
     assert "@keyframes" in steps().film(tmp_path / "a.svg", seconds=1).read_text("utf-8")
     with pytest.raises(ValueError, match="a.png: an animation is written as .svg or .gif; without `seconds`, the states are a strip"):
         steps().film(tmp_path / "a.png", seconds=1)
+
+
+@pytest.mark.skipif(not any(map(shutil.which, export.TOOLS[".png"])), reason="no program that draws an SVG in pixels")
+def test_the_paper_of_a_gif_is_white(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    x = torch.tensor(2.0, requires_grad=True)
+    with image.open(torch.Stepper((x * x + x).exp()).film(tmp_path / "a.gif")) as film:
+        assert {frame.convert("RGB").getpixel((3, 3)) for frame in frames_of(film)} == {(255, 255, 255)}
 
 
 @pytest.mark.skipif(not any(map(shutil.which, export.TOOLS[".png"])), reason="no program that draws an SVG in pixels")

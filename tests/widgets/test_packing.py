@@ -28,6 +28,13 @@ def test_a_page_has_less_than_150_kilobytes(name, tmp_path):
     assert page.stat().st_size < MOST
 
 
+def test_a_page_of_five_trainings_has_less_than_150_kilobytes(tmp_path):
+    room = widgets.train().wait()
+    for change in ({"points": "spirals"}, {"points": "circles"}, {"activation": "relu"}, {"activation": "sigmoid"}):
+        room.move(**change).start().wait()
+    assert room.save(tmp_path / "page.html").stat().st_size < MOST
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -106,7 +106,7 @@ function panel(model, el) {
   const touch = hands(place, {
     controls, tracks: model.get("tracks") || {}, go, act, at: () => model.get("at"), past: () => model.get("past"),
     can, canSet, stuck, same: (at) => keyOf(at) === keyOf(model.get("at")),
-    restore: (at, past) => change(model, { at, past }), drawn: () => reveal(shown),
+    restore: (at, past) => change(model, { at, past }), drawn: () => { status.style.minHeight = ""; reveal(shown); },
     tell: (words) => { readout.textContent = words; }, peek,
   });
 
@@ -114,7 +114,7 @@ function panel(model, el) {
     h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton, stepButton, playButton, speed, scrub && scrub.el, count,
       stopButton || null, progress || null),
     inputs.length ? h("div", { class: "al-bar" }, ...inputs.map((i) => i.el)) : null, machine ? actions : null,
-    status, grey, h("div", { class: "al-main" }, place, readout, listing), table.el);
+    status, h("div", { class: "al-main" }, place, readout, grey, listing), table.el); // what comes and goes does not move the picture
   root.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.target.matches("input, select")) { keepKeys(event); return; }
@@ -290,6 +290,7 @@ function panel(model, el) {
     shown = frame;
     if (steps && before) way = Math.sign(frame.key.split(",")[controls.indexOf(steps)] - before.key.split(",")[controls.indexOf(steps)]);
     const parts = model.get("parts");
+    if (touch.busy()) status.style.minHeight = `${status.getBoundingClientRect().height}px`; // a shorter sentence does not move the picture from under the hand
     if (status.textContent !== frame.sentence) status.textContent = frame.sentence;
     status.classList.toggle("al-error", Boolean(frame.error));
     const has = (words) => frame.picture.some((i) => parts[i].includes(words)), handy = has("tabindex=");
