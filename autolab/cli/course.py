@@ -416,7 +416,7 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     """Write one page about a graded class.
 
     Distribution, difficulty and discrimination of each part, commonest mistakes with an answer of the class, without its author; a line
-    for each student: points, late, unread, repaired, worth a look.
+    for each student: points, late, unread, repaired, worth a look; what each row of the rubrics earned.
 
     \b
         autolab course report ps2 --out week3.html
@@ -425,8 +425,10 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
+    from autolab.course.grading.marks import marks
     from autolab.course.mistakes import add_code
-    from autolab.course.report import page, summary
+    from autolab.course.report import page, rubric_rows, summary
+    from autolab.course.rubric import rubrics
 
     place = Course(root)
     _tell_of_regrade(place.root, assignment)
@@ -434,7 +436,8 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
         gradebook.refresh_lateness({}, settings.penalty(place.root))
         reports, lines = gradebook.reports(), gradebook.class_list()
         before = _tell_of_changes(place.root, assignment, gradebook)
-        data = summary(reports, gradebook.totals(), gradebook.points(), lines, before)
+        written = rubric_rows(rubrics(place.root, assignment), marks(gradebook.db, assignment).values())
+        data = summary(reports, gradebook.totals(), gradebook.points(), lines, before, written)
     if not data["students"]:
         raise LookupError(NOT_GRADED.format(assignment))
     add_code(data["diagnoses"], reports, lines, place.root / "autograded")
