@@ -424,8 +424,8 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     """
     from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
-    from autolab.course.grading.scheduler import Course
     from autolab.course.grading.marks import marks
+    from autolab.course.grading.scheduler import Course
     from autolab.course.mistakes import add_code
     from autolab.course.report import page, rubric_rows, summary
     from autolab.course.rubric import rubrics

@@ -160,8 +160,8 @@ def _rubrics(rows: Sequence[dict[str, Any]]) -> list[str]:
     """What the class earned for each row of the rubrics; nothing where no rows were marked."""
     known = [(r["cell"], r["for"], f"{sum(r['earned'].values()) / len(r['earned']):.2f}", f"{r['of']:g}", len(r["earned"]))
              for r in rows if r["earned"]]  # fmt: skip
-    return ["<h2>Written answers, row by row</h2>", _table("written answers", ("answer", "for", "mean", "of", "marked"), known, {2, 3, 4})] \
-        if known else []  # fmt: skip
+    table = _table("written answers", ("answer", "for", "mean", "of", "marked"), known, {2, 3, 4})
+    return ["<h2>Written answers, row by row</h2>", table] if known else []
 
 
 class Markup(str):
