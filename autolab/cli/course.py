@@ -127,7 +127,8 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
 
     Afterwards FOLDER holds source/ (with solutions), text/ (what you edit), release/ (what students get) and
     nbgrader_config.py: every nbgrader command works in it. With --weeks it has schedule.md as well: what to read, hand out and
-    collect in which week; SETS are then what comes besides, such as the capstone.
+    collect in which week; and teaching/ has a page to prepare each: what to show and ask, which mistake to expect, minutes. SETS are then
+    what comes besides, such as the capstone.
 
     \b
         autolab course new mycourse ps2 ps3
@@ -143,18 +144,21 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
     from autolab.course.problem_sets import problem_sets
 
     problem_sets()  # says what to install before it is found that nbgrader is missing too
-    from autolab.course.scaffold import nbgrader, new_course
+    from autolab.course.scaffold import add_teaching, nbgrader, new_course
 
     made = new_course(folder, (*planned, *sets))
     if weeks:
         (folder / schedule.FILE).write_text(schedule.schedule(int(weeks), start.date() if start else None, sets), "utf-8")
+        add_teaching(folder, int(weeks))
     for name in made if release else ():
         click.echo(f"{name}: making what students get", err=True)
         nbgrader(folder, "generate_assignment", name)
     if as_json:
         click.echo(json.dumps({"folder": str(folder), "sets": made, "released": release}))
         return
-    click.echo(f"{folder}: {', '.join(made)}" + f"; the weeks are in {schedule.FILE}" * bool(weeks))
+    click.echo(
+        f"{folder}: {', '.join(made)}" + f"; the weeks are in {schedule.FILE}, and a page to prepare each in teaching/" * bool(weeks)
+    )
     click.echo(f"Next: cd {folder} && autolab course check {made[0]}")
 
 

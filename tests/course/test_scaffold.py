@@ -94,6 +94,7 @@ def test_a_course_of_weeks_has_the_sets_of_its_plan_and_a_schedule(tmp_path, wee
     assert sorted(path.name for path in (folder / "source").iterdir()) == [f"ps{n}" for n in range(1, 9)]
     page = (folder / "schedule.md").read_text("utf-8")
     assert "| 1 | 2027-02-01 | 00, 01" in page and page.count("\n| ") == int(weeks) + 1
+    assert sorted(path.name for path in (folder / "teaching").iterdir()) == [f"week-{n:02}.md" for n in range(1, int(weeks) + 1)]
 
 
 @pytest.mark.parametrize("weeks", SCHEDULES)
