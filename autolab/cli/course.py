@@ -384,9 +384,9 @@ def grade(
             sys.exit(130)
     alone = without_exercises(place.root, assignment, place.students(assignment))
     with CourseGradebook(place.database, assignment) as gradebook:
-        nameless = unknown(gradebook.people(), place.students(assignment))
+        nameless, unread = unknown(gradebook.people(), place.students(assignment)), gradebook.unread()
     if as_json:
-        click.echo(json.dumps({**vars(run), "without_exercises": alone, "not_in_roster": nameless}))
+        click.echo(json.dumps({**vars(run), "without_exercises": alone, "not_in_roster": nameless, "unread": unread}))
         return
     if not run.graded + run.skipped + run.resumed:
         raise LookupError(f"nobody handed in {assignment}: there is no folder {place.root / 'submitted'}/STUDENT/{assignment}")
@@ -406,6 +406,9 @@ def grade(
         click.echo(f"  In no roster that was collected with: {len(nameless)} ({_some(nameless)}). Is the name of the folder a login?")
     if run.pages:
         click.echo(f"  {run.pages} feedback pages written.")
+    if unread:
+        click.echo(f"  With written answers that wait for a person, in JupyterLab's menu nbgrader, Formgrader: {len(unread)} "
+                   f"({_some(unread)}). The same command then writes their points and comments into the pages.")  # fmt: skip
     for line in run.stopped[:10]:
         click.echo(f"  stopped: {line}")
 

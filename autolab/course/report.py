@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from autolab.widgets.questions import code_as_html
+
 from .grading.class_list import StudentLine
 from .grading.marks import Marks
 from .items import items
@@ -158,8 +160,11 @@ def page(assignment: str, data: dict[str, Any]) -> str:
 
 def _rubrics(rows: Sequence[dict[str, Any]]) -> list[str]:
     """What the class earned for each row of the rubrics; nothing where no rows were marked."""
-    known = [(r["cell"], r["for"], f"{sum(r['earned'].values()) / len(r['earned']):.2f}", f"{r['of']:g}", len(r["earned"]))
-             for r in rows if r["earned"]]  # fmt: skip
+    known = []
+    for row in (row for row in rows if row["earned"]):
+        marked = len(row["earned"])
+        mean = sum(row["earned"].values()) / marked
+        known.append((row["cell"], Markup(code_as_html(row["for"])), f"{mean:.2f}", f"{row['of']:g}", marked))
     table = _table("written answers", ("answer", "for", "mean", "of", "marked"), known, {2, 3, 4})
     return ["<h2>Written answers, row by row</h2>", table] if known else []
 

@@ -26,11 +26,12 @@ The other sets have none, for most of their exercises are programs:
 
 | set | why it has no bank |
 |---|---|
-| 10 | a rule follows from the equation that the text derives; another equation is another derivation, and three of the six checks play a program |
+| 10 | a rule follows from the equation that the text derives: another equation is another derivation |
 | 11, 12, 14 | algorithms: schedules, brackets, rings, levels; the checks draw other graphs, sizes and numbers in each grading |
-| 13 | a formula with draws is judged by means over many; slips in it are not proven by differences of one call |
-| 15 | differences and slips are made for real formulas, and its checks are programs |
-| 16 | each program has one fault, and another fault is another program; 17: passes of a compiler, on programs that the check writes |
+| 13 | each formula is one estimator that has a name: a variant is another estimator to learn first |
+| 15 | slips and differences are made for real formulas, and its checks are programs |
+| 16 | each program has one fault: another fault is another program to write, with a check of its own |
+| 17 | passes of a compiler; the check writes other programs for each |
 | capstone | an engine has the parts that it has; the report is about a student's own |
 
 Give them as they are, knowing that their solutions are public, or write exercises of your own (`autolab course add`).

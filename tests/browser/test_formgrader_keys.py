@@ -62,3 +62,26 @@ def test_rows_that_are_typed_into_the_comment_make_the_score(marking):
     expect(page.get_by_label("of 3 for: the sum")).to_have_value("2")
     expect(page.locator("#why")).to_have_value("2")
     assert float(kept["grades"]["manual_score"]) == 2
+
+
+def test_marks_that_are_typed_while_others_are_being_saved_are_kept(marking):
+    page, kept = marking
+    page.unroute("http://127.0.0.1/**/api/**")
+    held = []
+
+    def hold(route):
+        kind = "grades" if "/api/grade" in route.request.url else "comments"
+        kept[kind] |= route.request.post_data_json
+        held.append((route, dict(kept[kind])))
+
+    page.route("http://127.0.0.1/**/api/**", hold)
+    for label, mark in (("of 3 for: the sum", "2"), ("of 1 for: a reason", "1")):
+        page.get_by_label(label).fill(mark)
+        page.keyboard.press("Tab")
+    for _ in range(3):  # what was sent first is answered last
+        page.wait_for_timeout(100)
+        while held:
+            route, answer = held.pop()
+            route.fulfill(json=answer)
+    expect(page.locator("#why")).to_have_value("3")
+    assert (float(kept["grades"]["manual_score"]), kept["comments"]["manual_comment"]) == (3, "Rows: 2 1\nAlmost.")

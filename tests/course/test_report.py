@@ -88,8 +88,8 @@ def test_what_a_student_wrote_is_text_on_the_page():
 def test_it_says_what_the_class_earned_for_each_row_of_a_rubric():
     said = {"ada": (2.0, "Rows: 2 0"), "bob": (2.0, "Rows: 1 1"), "eve": (2.0, "no rows"), "max": (None, "")}
     marks = [Marks(who, "", "ps", "n", cells={"why": CellMarks(n, 3.0)}, comments={"why": text}) for who, (n, text) in said.items()]
-    rows = rubric_rows({"why": "| points | for |\n|---|---|\n| 2 | this |\n| 1 | that |"}, marks)
-    assert [(r["for"], r["earned"]) for r in rows] == [("this", {"ada": 2.0, "bob": 1.0}), ("that", {"ada": 0.0, "bob": 1.0})]
+    rows = rubric_rows({"why": "| points | for |\n|---|---|\n| 2 | this, `g` |\n| 1 | that |"}, marks)
+    assert [(r["for"], r["earned"]) for r in rows] == [("this, `g`", {"ada": 2.0, "bob": 1.0}), ("that", {"ada": 0.0, "bob": 1.0})]
     html = page("ps", summary([report("ada")], {"ada": 2.0}, {"why": 3.0}, [], written=rows))
-    assert "row by row" in html and "<td>this</td><td class='n'>1.50</td><td class='n'>2</td><td class='n'>2</td>" in html
+    assert "row by row" in html and "<td>this, <code>g</code></td><td class='n'>1.50</td><td class='n'>2</td><td class='n'>2</td>" in html
     assert "row by row" not in page("ps", summary([report("ada")], {"ada": 2.0}, {"why": 3.0}, []))

@@ -15,7 +15,7 @@ from .pages import feedback_of, page_of
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
 SETS = sorted(p.name for p in (EXERCISES / "source").iterdir())
-GOOD = "| points | for |\n|---|---|\n| 2 | this |\n| 1 | that |\n\n**3 points.** All.\n\n**1 point.** *(That.)*\n"
+GOOD = "| points | for |\n|---|---|\n| 2 | this |\n| 1 | `that` |\n\n**3 points.** All.\n\n**1 point.** *(That.)*\n"
 ROWS = [Row(2.0, "this"), Row(1.0, "that")]
 
 
@@ -120,7 +120,7 @@ def marked(points, comment):
 
 def test_feedback_says_what_each_row_earned_beside_the_samples():
     top, below = marked(2.0, "Rows: 2 0\nAlmost.").split("Your answers")
-    assert "Not earned: that (0 of 1)." in top and "Almost." in top and "Rows" not in top
+    assert "Not earned: <code>that</code> (0 of 1)." in top and "Almost." in top and "Rows" not in top
     assert "<td>2 of 2</td>" in below and "<td>0 of 1</td>" in below and "1 point." in below
 
 

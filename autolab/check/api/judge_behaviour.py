@@ -16,6 +16,8 @@ from ..diagnosis.hints import HINTS
 from ..run.candidate import Fault
 from .report import Report, Verdict
 
+IN_LINE = "In the line that is named: which name is not defined, or holds something else than you think?"
+
 
 def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, points: float | None = None) -> Report:
     """The verdict on what a player does, wherever it runs: it is asked only for numbers and words.
@@ -66,7 +68,9 @@ def _named(found: Diagnosis, scenes: Sequence[str]) -> Diagnosis:
     """A cause with the scenes besides the first that show it."""
     if found.certainty == "unknown" and found.family != "behaviour":
         found = replace(found, certainty="likely")
-    return replace(found, where=f"{found.where}, and {len(scenes) - 1} more: {', '.join(scenes[1:])}") if len(scenes) > 1 else found
+    if len(scenes) == 1 or found.family == "blank":
+        return found
+    return replace(found, where=f"{found.where}, and {len(scenes) - 1} more: {', '.join(scenes[1:])}")
 
 
 def _follows(found: Sequence[tuple[str, Diagnosis]], cause: str) -> list[Diagnosis]:
@@ -150,7 +154,9 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
         key, _, rest = fault.text.partition(" ")
         text = f"{scene.says.get(key, key)} {rest}" if fault.kind == "type" else fault.text
         text += f" (your {fault.line})" if fault.line else ""
-        hint = HINTS["time"] if fault.kind == "time" else scene.hint
+        hint = (
+            HINTS["time"] if fault.kind == "time" else f"{scene.hint} {IN_LINE}" if fault.kind == "exception" and fault.line else scene.hint
+        )
         found = Diagnosis(fault.kind, "certain", text, hint, where=f"{scene.name!r}")
         return Verdict(scene.name, False, text, 0.0, scene.points), found
     wrong = [(data, want, key) for _, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]

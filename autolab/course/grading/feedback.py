@@ -182,7 +182,7 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
     blank = [name for c in cells if marks.comments.get(name := _name(c)) == NO_RESPONSE]
     said = [f"<blockquote>{markdown(text)}</blockquote>" for c in cells
             if (name := _name(c)) not in blank and (text := words(marks.comments.get(name, "")))]  # fmt: skip
-    said += [f"<p>{html.escape(rows)}</p>" for c in cells if (rows := _rows_lost(c, marks))]
+    said += [markdown(rows) for c in cells if (rows := _rows_lost(c, marks))]
     if any((m := marks.cells.get(_name(c))) and m.points is None for c in cells):
         said.append("<p>A person reads this answer; its points are still missing.</p>")
     if any((m := marks.cells.get(_name(c))) and m.again for c in cells):
