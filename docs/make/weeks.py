@@ -27,7 +27,8 @@ SYLLABUS = re.compile(r"^\| (\d+) \| [\d, ]+ \| ([^|]*) \| ([\d.]+) \| ([^|]+) \
 LESSON = re.compile(r"^\| \[(\d\d) · [^|]*\| ([^|]*) \| (\d+) \|", re.MULTILINE)
 IDEA = re.compile(r"^\| (\d\d) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 OF_SET = re.compile(r"(?:^|[:,])\s*([^,:()]*?(?:\([^\d)]*\))?[^,:()]*)\s\((\d)\)", re.DOTALL)
-LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+LINK = re.compile(r"\]\((?:\.\./)?(?!https?:)([\w./-]+)\)")
+CODE = "https://github.com/autolab-grad/autolab/blob/main"
 TOGETHER, QUIZ = 90, 10  # minutes of a class, and of its quiz
 SHOW_AND_ASK = {1: (15, 15), 2: (10, 10), 3: (8, 7), 4: (8, 5)}  # minutes for a lesson, by how many a week has
 PREDICTIONS = {1: 3, 2: 2, 3: 1, 4: 1}
@@ -50,9 +51,13 @@ def text_of(name: str) -> str:
 
 
 def facts(weeks: int) -> list[Facts]:
-    """The weeks of a syllabus; links become their words."""
-    rows = SYLLABUS.findall(LINK.sub(r"\1", text_of(f"docs/syllabus-{weeks}.md")))
+    """The weeks of a syllabus, with links that lead to the repository from wherever the page is."""
+    rows = SYLLABUS.findall(LINK.sub(_address, text_of(f"docs/syllabus-{weeks}.md")))
     return [Facts(hours, outcome, lab, reading.strip()) for _, _, hours, outcome, lab, reading in rows]
+
+
+def _address(link: re.Match[str]) -> str:
+    return f"]({CODE}/{link[1]})" if link[0].startswith("](../") else f"]({CODE}/docs/{link[1]})"
 
 
 def explorables(path: Path) -> Iterator[tuple[str, str]]:

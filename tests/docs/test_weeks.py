@@ -45,5 +45,11 @@ def test_a_week_has_its_set_exercise_by_exercise_and_the_mistake_to_expect(weeks
 
 
 @pytest.mark.parametrize(("weeks", "number"), WEEKS)
-def test_a_week_is_short_and_leads_nowhere_else(weeks, number):
-    assert len(page(weeks, number).splitlines()) <= 80 and "](" not in page(weeks, number)
+def test_a_week_is_short_and_leads_nowhere_that_a_course_does_not_have(weeks, number):
+    links = re.findall(r"\]\(([^)]*)\)", page(weeks, number))
+    assert len(page(weeks, number).splitlines()) <= 80
+    assert [link for link in links if not (ROOT / link.removeprefix(f"{made.CODE}/")).is_file() or made.CODE not in link] == []
+
+
+def test_a_lab_on_a_page_of_the_project_leads_there():
+    assert f"[the table]({made.CODE}/docs/rules.md)" in page(12, 4) and f"{made.CODE}/autolab/engine/backward.py" in page(12, 3)
