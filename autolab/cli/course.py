@@ -127,7 +127,8 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
 
     Afterwards FOLDER holds source/ (with solutions), text/ (what you edit), release/ (what students get) and
     nbgrader_config.py: every nbgrader command works in it. With --weeks it has schedule.md as well: what to read, hand out and
-    collect in which week; SETS are then what comes besides, such as the capstone.
+    collect in which week; and teaching/ has a page to prepare each: what to show and ask, which mistake to expect, minutes. SETS are then
+    what comes besides, such as the capstone.
 
     \b
         autolab course new mycourse ps2 ps3
@@ -143,18 +144,21 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
     from autolab.course.problem_sets import problem_sets
 
     problem_sets()  # says what to install before it is found that nbgrader is missing too
-    from autolab.course.scaffold import nbgrader, new_course
+    from autolab.course.scaffold import add_teaching, nbgrader, new_course
 
     made = new_course(folder, (*planned, *sets))
     if weeks:
         (folder / schedule.FILE).write_text(schedule.schedule(int(weeks), start.date() if start else None, sets), "utf-8")
+        add_teaching(folder, int(weeks))
     for name in made if release else ():
         click.echo(f"{name}: making what students get", err=True)
         nbgrader(folder, "generate_assignment", name)
     if as_json:
         click.echo(json.dumps({"folder": str(folder), "sets": made, "released": release}))
         return
-    click.echo(f"{folder}: {', '.join(made)}" + f"; the weeks are in {schedule.FILE}" * bool(weeks))
+    click.echo(
+        f"{folder}: {', '.join(made)}" + f"; the weeks are in {schedule.FILE}, and a page to prepare each in teaching/" * bool(weeks)
+    )
     click.echo(f"Next: cd {folder} && autolab course check {made[0]}")
 
 
@@ -380,9 +384,9 @@ def grade(
             sys.exit(130)
     alone = without_exercises(place.root, assignment, place.students(assignment))
     with CourseGradebook(place.database, assignment) as gradebook:
-        nameless = unknown(gradebook.people(), place.students(assignment))
+        nameless, unread = unknown(gradebook.people(), place.students(assignment)), gradebook.unread()
     if as_json:
-        click.echo(json.dumps({**vars(run), "without_exercises": alone, "not_in_roster": nameless}))
+        click.echo(json.dumps({**vars(run), "without_exercises": alone, "not_in_roster": nameless, "unread": unread}))
         return
     if not run.graded + run.skipped + run.resumed:
         raise LookupError(f"nobody handed in {assignment}: there is no folder {place.root / 'submitted'}/STUDENT/{assignment}")
@@ -402,6 +406,9 @@ def grade(
         click.echo(f"  In no roster that was collected with: {len(nameless)} ({_some(nameless)}). Is the name of the folder a login?")
     if run.pages:
         click.echo(f"  {run.pages} feedback pages written.")
+    if unread:
+        click.echo(f"  With written answers that wait for a person, in JupyterLab's menu nbgrader, Formgrader: {len(unread)} "
+                   f"({_some(unread)}). The same command then writes their points and comments into the pages.")  # fmt: skip
     for line in run.stopped[:10]:
         click.echo(f"  stopped: {line}")
 
@@ -416,7 +423,7 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     """Write one page about a graded class.
 
     Distribution, difficulty and discrimination of each part, commonest mistakes with an answer of the class, without its author; a line
-    for each student: points, late, unread, repaired, worth a look.
+    for each student: points, late, unread, repaired, worth a look; what each row of the rubrics earned.
 
     \b
         autolab course report ps2 --out week3.html
@@ -424,9 +431,11 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     """
     from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
+    from autolab.course.grading.marks import marks
     from autolab.course.grading.scheduler import Course
     from autolab.course.mistakes import add_code
-    from autolab.course.report import page, summary
+    from autolab.course.report import page, rubric_rows, summary
+    from autolab.course.rubric import rubrics
 
     place = Course(root)
     _tell_of_regrade(place.root, assignment)
@@ -434,7 +443,8 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
         gradebook.refresh_lateness({}, settings.penalty(place.root))
         reports, lines = gradebook.reports(), gradebook.class_list()
         before = _tell_of_changes(place.root, assignment, gradebook)
-        data = summary(reports, gradebook.totals(), gradebook.points(), lines, before)
+        written = rubric_rows(rubrics(place.root, assignment), marks(gradebook.db, assignment).values())
+        data = summary(reports, gradebook.totals(), gradebook.points(), lines, before, written)
     if not data["students"]:
         raise LookupError(NOT_GRADED.format(assignment))
     add_code(data["diagnoses"], reports, lines, place.root / "autograded")

@@ -243,8 +243,8 @@ def _name(item: Item) -> str:
 def _manifest(wanted: list[Item]) -> Element:
     root = ElementTree.Element("manifest", {"xmlns": PACKAGE, "identifier": "autolab-questions"})
     about = _child(root, "metadata")
-    _child(about, "schema", "IMS Content")
-    _child(about, "schemaversion", "1.1")
+    _child(about, "schema", "QTIv2.1 Package")  # what QTI's profile of content packages asks for
+    _child(about, "schemaversion", "1.0.0")
     _child(root, "organizations")
     resources = _child(root, "resources")
     test = _child(resources, "resource", identifier="test", type="imsqti_test_xmlv2p1", href="test.xml")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from autolab.widgets.questions import code_as_html
+
 from .grading.class_list import StudentLine
+from .grading.marks import Marks
 from .items import items
 from .mistakes import commonest
+from .rubric import criteria, earned_rows
 
 STYLE = """
 body{font:15px/1.4 system-ui,sans-serif;max-width:80rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
@@ -44,9 +48,10 @@ def summary(
     points: dict[str, float],
     lines: Sequence[StudentLine],
     outdated: Sequence[str] = (),
+    written: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """What a class did: `reports` as grading left them, the points of each student and of each cell, the gradebook's class list, and
-    the students who were graded with other tests or points than today's.
+    """What a class did: `reports` as grading left them, the points of each student and of each cell, the gradebook's class list, the
+    students who were graded with other tests or points than today's, and the rows of the rubrics (`rubric_rows`).
     """
     scores = {line.student: line.scores for line in lines}
     hardest = [
@@ -69,7 +74,22 @@ def summary(
         "seeds": sorted({r["seed"] for r in reports}),
         "boxes": sorted({r["box"] for r in reports}),
         "outdated": list(outdated),
+        "rubric_rows": list(written),
     }
+
+
+def rubric_rows(rubrics: Mapping[str, str], marks: Iterable[Marks]) -> list[dict[str, Any]]:
+    """What each row of each rubric earned, by student: those whose rows are known."""
+    several = list(marks)
+    found = []
+    for cell, rubric in rubrics.items():
+        rows, earned = criteria(rubric), {}
+        for m in several:
+            if cell in m.cells and (known := earned_rows(m.comments.get(cell, ""), rows, m.cells[cell].points)) is not None:
+                earned[m.student] = known
+        found += [{"cell": cell, "for": row.text, "of": row.of, "earned": {who: own[i] for who, own in earned.items()}}
+                  for i, row in enumerate(rows)]  # fmt: skip
+    return found
 
 
 def outdated_sentence(assignment: str, students: Sequence[str], of: int) -> str:
@@ -120,6 +140,7 @@ def page(assignment: str, data: dict[str, Any]) -> str:
         "</section><section><h2>Commonest mistakes</h2>",
         _table("commonest mistakes", ("exercise", "kind", "students", "for example"),
                [(d["exercise"], d["family"], d["students"], _example(d)) for d in data["diagnoses"]], {2}, "box tall"),
+        *_rubrics(data["rubric_rows"]),
         f"</section></div><h2>Students</h2><p>{', '.join(counts) or 'Nobody is late, nothing is left to read'}. "
         "What is worth a look costs nothing: a person decides.</p>",
         _table("students", ("student", "points", "late", "to be read", "repaired or stopped", "worth a look"),
@@ -135,6 +156,17 @@ def page(assignment: str, data: dict[str, Any]) -> str:
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
         f"<title>{title}</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
     )
+
+
+def _rubrics(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What the class earned for each row of the rubrics; nothing where no rows were marked."""
+    known = []
+    for row in (row for row in rows if row["earned"]):
+        marked = len(row["earned"])
+        mean = sum(row["earned"].values()) / marked
+        known.append((row["cell"], Markup(code_as_html(row["for"])), f"{mean:.2f}", f"{row['of']:g}", marked))
+    table = _table("written answers", ("answer", "for", "mean", "of", "marked"), known, {2, 3, 4})
+    return ["<h2>Written answers, row by row</h2>", table] if known else []
 
 
 class Markup(str):

@@ -52,6 +52,11 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
     return [s for s in known if not sets or s in sets]
 
 
+def add_teaching(folder: Path, weeks: int) -> None:
+    """Put the teacher's page of each week of a course of 8 or 12 weeks into `teaching/` of the folder."""
+    shutil.copytree(problem_sets() / "teaching" / str(weeks), folder / "teaching")
+
+
 @contextlib.contextmanager
 def tools_on_path() -> Iterator[None]:
     """nbgrader calls `alembic`, which is beside this Python and, where no environment is activated, not on the path."""

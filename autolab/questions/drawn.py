@@ -162,6 +162,22 @@ def chain(rng):
                       (n * u ** (n - 1) + a, "Factors along a path are multiplied, not added.")])  # fmt: skip
 
 
+@asks("03")
+def left_over(rng):
+    """What many layers leave of a gradient."""
+    parts, n = _whole(rng, 2, 5), _whole(rng, 2, 6)
+    x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    out = x
+    for _ in range(n):
+        out = out / parts
+    out.backward()
+    return _asked(f"A gradient of 1 passes through {n} operations, each with the slope 1/{parts}. How much of it is left?", x.grad.item(),
+                  f"Factors along a path are multiplied: 1/{parts} to the power {n}.", [
+                      (n / parts, "Factors along a path are multiplied, not added."), (1 / parts, "That is what the first of them leaves."),
+                      (1 / (parts * n), "Each one takes its share of what is left, not of the 1."), (parts**n, "A slope below 1 makes a gradient smaller.")],
+                  tolerance=1e-5)  # fmt: skip
+
+
 @asks("04")
 def weight_shape(rng):
     """The gradient of a weight."""
@@ -208,7 +224,7 @@ def parts(rng):
     return _asked(f"{k} parts of {size} examples replace one batch of {k * size}. The loss is a mean. By what do you multiply the loss of each part?",
                   size / (k * size), f"Each part has 1/{k} of the examples, and so 1/{k} of the mean.", [
                       (1, "Then the gradients of the parts add up to more than the batch's."), (k, f"That makes the sum larger, by {k} twice."),
-                      (1 / size, "The mean over the part has divided by its size already."), (1 / (k * size), "The mean over the part has divided by its size already.")])  # fmt: skip
+                      (1 / size, "The mean over the part has divided by its size already."), (1 / (k * size), f"That is for a sum over the part. The loss is a mean, divided by {size} already.")])  # fmt: skip
 
 
 @asks("06")
@@ -220,6 +236,18 @@ def detached(rng):
                   f"The first factor counts as the constant {a * x}: {a * x} · {n} · {x} to the power {n - 1}.", [
                       (_slope(lambda v: a * v * v**n, x), "That is the derivative without the detach."),
                       (n * x ** (n - 1), f"The constant {a * x} is still a factor."), (a * x**n, "That is the contribution of the first factor, which detach has cut."), (0, "Only one of the two factors is cut off.")])  # fmt: skip
+
+
+@asks("07")
+def upstream(rng):
+    """What a rule returns when g is not 1."""
+    k, n, x = _whole(rng, 2, 9), _whole(rng, 2, 4), _whole(rng, 2, 5)
+    right = _slope(lambda v: k * v**n, x)
+    return _asked(f"Your Function computes x to the power {n}. The loss is {k} times its result, and x = {x}. What does its backward have to return?",
+                  right, f"g · {n} · x to the power {n - 1}, and g is the {k} behind the result.", [
+                      (n * x ** (n - 1), f"That is the derivative alone. The {k} arrives as g and is multiplied in."),
+                      (k, "That is g, which arrives. It is multiplied by the derivative."), (k * x**n, "That is the loss."),
+                      (k + n * x ** (n - 1), "g and the derivative are multiplied, not added.")])  # fmt: skip
 
 
 @asks("07")
@@ -271,6 +299,22 @@ def segments(rng):
                   k + size, f"{k} inputs of segments, and the {size} of the segment that runs again.", [
                       (k, "The segment that runs again keeps all of its own."), (size, "The inputs of all segments are kept as well."),
                       (n, "That is the number without checkpoints."), (n // 2, "It is not half: the inputs of segments and one segment.")])  # fmt: skip
+
+
+@asks("10")
+def kept(rng):
+    """What a product keeps for its rule."""
+    n, both = _whole(rng, 10, 900), bool(_whole(rng, 0, 1))
+    x, w = torch.ones(n, dtype=torch.float32, requires_grad=both), torch.ones(n, dtype=torch.float32, requires_grad=True)
+    node = (x * w).grad_fn
+    right = sum(4 * t.numel() for t in (node._saved_self, node._saved_other) if t is not None)
+    who = "x and w require gradients" if both else "w requires a gradient and x does not"
+    return _asked(f"x and w are {n} float32 numbers each, and {who}. How many bytes does the node of x * w keep for its rule?", right,
+                  "The gradient of w is g · x" + (", and that of x is g · w." if both else "; nobody asks for that of x, so w is not kept."), [
+                      (4 * n if both else 8 * n, "That is one factor. Each gradient needs the other factor." if both
+                       else "The gradient of w needs x. Which gradient would need w?"),
+                      (12 * n, "The result is in neither rule."), (0, "The rule of a product needs a factor. A sum would keep nothing."),
+                      (2 * n if both else n, "A float32 takes 4 bytes.")])  # fmt: skip
 
 
 @asks("11")
@@ -355,8 +399,8 @@ def perplexity(rng):
     right = torch.exp(torch.tensor(loss, dtype=torch.float64)).item()
     return _asked(f"The loss is {loss} (natural logarithm). What is the perplexity, to the nearest whole number?", round(right),
                   f"e to the power {loss} is about {k}: as unsure as among {k} equally likely letters.", [
-                      (loss, "That is the loss. The perplexity is e to its power."), (round(2**loss), "The logarithm is the natural one, so the base is e."),
-                      (round(10**loss), "The logarithm is the natural one, so the base is e.")])  # fmt: skip
+                      (loss, "That is the loss. The perplexity is e to its power."), (round(2**loss), "That would be so for a loss in bits, to base 2. Here the base is e."),
+                      (round(10**loss), "That is for logarithms to base 10. The logarithm is the natural one, so the base is e.")])  # fmt: skip
 
 
 @asks("17")

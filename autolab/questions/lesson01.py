@@ -72,7 +72,7 @@ boxes = prediction(
     wrong={
         9: "These are the operations. Each of the four leaves has a box, too.",
         12: "The transpose W.T is an operation as well.",
-        14: "X and the target ask for no gradient, so they have no box.",
+        14: "One of X and the target is counted. Neither asks for a gradient, so neither has a box.",
         15: "X and the target ask for no gradient, so they have no box.",
         178: "That was one box for each number. An operation on tensors has one box.",
     },

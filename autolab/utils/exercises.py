@@ -91,7 +91,8 @@ class Listing(tuple[Any, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "\n".join(f"{s.name:8}  {s.topic:46}  {', '.join(s.lessons):14}  {s.hours:g} h" for s in self)
+        wide = max((len(s.topic) for s in self), default=0)
+        return "\n".join(f"{s.name:8}  {s.topic:{wide}}  {', '.join(s.lessons):14}  {s.hours:g} h" for s in self)
 
     def _repr_html_(self) -> str:
         head = "<tr><th>set</th><th>about</th><th>lessons</th><th>hours</th></tr>"

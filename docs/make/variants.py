@@ -21,8 +21,20 @@ same kind and difficulty, and writes them as an assignment:
     autolab course variant ps2 --year 2027 --per-student roster.csv    # one for each student
     autolab course variant ps2 --prove                                 # after an entry was added
 
-Problem sets 1 to 8 have a bank. Sets 9 to 14 have none: most of their exercises are algorithms, where these are formulas. Give them as they
-are, knowing that their solutions are public, or write exercises of your own (`autolab course add`).
+Problem sets 1 to 9 have a bank; of set 9 two exercises are varied. An entry is a formula, and what is proven of it rests on its formula.
+The other sets have none, for most of their exercises are programs:
+
+| set | why it has no bank |
+|---|---|
+| 10 | a rule follows from the equation that the text derives: another equation is another derivation |
+| 11, 12, 14 | algorithms: schedules, brackets, rings, levels; the checks draw other graphs, sizes and numbers in each grading |
+| 13 | each formula is one estimator that has a name: a variant is another estimator to learn first |
+| 15 | slips and differences are made for real formulas, and its checks are programs |
+| 16 | each program has one fault: another fault is another program to write, with a check of its own |
+| 17 | passes of a compiler; the check writes other programs for each |
+| capstone | an engine has the parts that it has; the report is about a student's own |
+
+Give them as they are, knowing that their solutions are public, or write exercises of your own (`autolab course add`).
 
 **For the class** the assignment is like any other: `text/ps2-2027/` to edit, `source/`, wrong answers in `wrong/`, the rubric, and
 `autolab course check ps2-2027`. Points, ids of cells and the questions in words are those of the original, so that years can

@@ -4,7 +4,7 @@ import pytest
 from nbgrader.server_extensions.formgrader import handlers
 from playwright.sync_api import expect
 
-from tests.course.test_formgrader import answer_page
+from tests.course.test_formgrader import RUBRIC, answer_page
 
 pytestmark = pytest.mark.browser
 
@@ -22,3 +22,66 @@ def test_the_page_takes_its_keys_without_a_network(page):
     page.locator(".help").click()
     expect(page.get_by_text("Move to the same score or comment input of the next submission", exact=True)).to_be_visible()
     assert not page.errors and not page.external
+
+
+@pytest.fixture
+def marking(page):
+    """The page of an answer with a rubric, in front of a gradebook that remembers."""
+    kept = {"grades": {"name": "why", "id": 1, "manual_score": None, "max_score": 4, "needs_manual_grade": True},
+            "comments": {"name": "why", "id": 2, "manual_comment": "Almost."}}  # fmt: skip
+
+    def api(route):
+        kind = "grades" if "/api/grade" in route.request.url else "comments"
+        if route.request.method == "PUT":
+            kept[kind] |= route.request.post_data_json
+        route.fulfill(json=kept[kind] if route.request.method == "PUT" else [kept[kind]])
+
+    page.route("http://127.0.0.1/**", serve)
+    page.route("http://127.0.0.1/**/api/**", api)
+    page.route("http://127.0.0.1/", lambda route: route.fulfill(body=answer_page("My answer.", RUBRIC), content_type="text/html"))
+    page.goto("http://127.0.0.1/")
+    expect(page.locator("#why-comment")).to_have_value("Almost.")
+    return page, kept
+
+
+def test_the_rows_of_a_rubric_make_the_score_and_are_kept_in_the_comment(marking):
+    page, kept = marking
+    page.get_by_label("of 3 for: the sum").fill("2.5")
+    page.keyboard.press("Tab")
+    page.keyboard.type("1")
+    page.keyboard.press("Tab")
+    expect(page.locator("#why")).to_have_value("3.5")
+    assert (float(kept["grades"]["manual_score"]), kept["comments"]["manual_comment"]) == (3.5, "Rows: 2.5 1\nAlmost.")
+    assert not page.errors
+
+
+def test_rows_that_are_typed_into_the_comment_make_the_score(marking):
+    page, kept = marking
+    page.locator("#why-comment").fill("rows: 2, 0")
+    page.locator("#why-comment").blur()
+    expect(page.get_by_label("of 3 for: the sum")).to_have_value("2")
+    expect(page.locator("#why")).to_have_value("2")
+    assert float(kept["grades"]["manual_score"]) == 2
+
+
+def test_marks_that_are_typed_while_others_are_being_saved_are_kept(marking):
+    page, kept = marking
+    page.unroute("http://127.0.0.1/**/api/**")
+    held = []
+
+    def hold(route):
+        kind = "grades" if "/api/grade" in route.request.url else "comments"
+        kept[kind] |= route.request.post_data_json
+        held.append((route, dict(kept[kind])))
+
+    page.route("http://127.0.0.1/**/api/**", hold)
+    for label, mark in (("of 3 for: the sum", "2"), ("of 1 for: a reason", "1")):
+        page.get_by_label(label).fill(mark)
+        page.keyboard.press("Tab")
+    for _ in range(3):  # what was sent first is answered last
+        page.wait_for_timeout(100)
+        while held:
+            route, answer = held.pop()
+            route.fulfill(json=answer)
+    expect(page.locator("#why")).to_have_value("3")
+    assert (float(kept["grades"]["manual_score"]), kept["comments"]["manual_comment"]) == (3, "Rows: 2 1\nAlmost.")

@@ -142,3 +142,42 @@ def test_what_comes_besides_earns_as_much_of_its_points_as_the_rest():
     assert [report.points for report in reports] == [5, 2.5, 0]
     assert [report.verdicts[2].passed for report in reports] == [True, True, None]
     assert "wait for the rest" in reports[2].verdicts[2].reason
+
+
+class Recursive:
+    """Right passes that call themselves once for each node."""
+
+    @staticmethod
+    def backward_order(root):
+        found = {}
+
+        def visit(node):
+            found[id(node)] = node
+            for parent in node.parents:
+                visit(parent)
+
+        visit(root)
+        return sorted(found.values(), key=lambda node: -node.number)
+
+    @staticmethod
+    def run_backward(root, g):
+        arrived = {id(root): g}
+        for node in Recursive.backward_order(root):
+            whole = arrived.pop(id(node))
+            if not node.parents:
+                node.grad = whole if node.grad is None else node.grad + whole
+                continue
+            for parent, part in zip(node.parents, node.rule(whole), strict=True):
+                arrived[id(parent)] = arrived[id(parent)] + part if id(parent) in arrived else part
+
+
+@pytest.mark.parametrize("name", ["backward_order", "run_backward"])
+def test_a_pass_that_is_right_but_not_in_deep_graphs_keeps_three_quarters(name):
+    report = judge_behaviour(BEHAVIOURS[name], LocalPlayer(BEHAVIOURS[name], getattr(Recursive, name)), points=8)
+    assert [v.name for v in report.verdicts if not v.passed] == ["deep chain"] and report.points == pytest.approx(6, abs=0.02)
+
+
+def test_of_what_the_pass_of_the_first_milestone_is_worth_depth_is_a_quarter():
+    of_the_pass = "a value used several times", "a value that has to wait", "two backward calls", "a long chain", "many ways"
+    points = {scene.name: scene.points for scene in BEHAVIOURS["capstone_scalars"].scenes}
+    assert points["a long chain"] == sum(points[name] for name in of_the_pass) / 4

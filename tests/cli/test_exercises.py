@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import autolab as torch
+
 testing = pytest.importorskip("click.testing")
 NOTEBOOK = "ps2/elementwise-rules.ipynb"
 
@@ -30,6 +32,12 @@ def test_in_the_terminal_of_jupyterlab_its_place_and_its_address_are_printed(run
     monkeypatch.chdir(tmp_path / "lessons")
     out = run("ps2").output
     assert f"Open lessons/{NOTEBOOK} in the file browser, or http://localhost:8888/lab/tree/lessons/{NOTEBOOK}" in out
+
+
+def test_the_columns_of_the_list_stand_below_each_other_in_80_characters():
+    lines = repr(torch.exercises()).splitlines()
+    starts = {line.index(", ".join(s.lessons), 10 + len(s.topic)) for line, s in zip(lines, torch.exercises(), strict=True)}
+    assert len(starts) == 1 and max(map(len, lines)) <= 80
 
 
 def test_all_are_listed_with_topic_lessons_and_hours(run):

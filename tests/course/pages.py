@@ -12,8 +12,10 @@ def marks_of(notebook, scores, student="eve"):
     return Marks(student, "", "ps", "n", cells={name: CellMarks(score, points[name]) for name, score in scores.items()})
 
 
-def page_of(notebook, scores=(), titles=()):
-    return page(notebook, marks_of(notebook, dict(scores)), dict(titles))
+def page_of(notebook, scores=(), titles=(), comments=()):
+    marks = marks_of(notebook, dict(scores))
+    marks.comments |= dict(comments)
+    return page(notebook, marks, dict(titles))
 
 
 def feedback_of(done):

@@ -283,10 +283,13 @@ def test_who_exports_is_told_of_answers_that_nobody_has_read(graded):
         before, grade.auto_score = grade.auto_score, None
         gradebook.db.commit()
         said = subprocess.run(command, env=ENV, capture_output=True, text=True, check=True)
+        graded = subprocess.run([*command[:4], "grade", "ps", *command[7:]], env=ENV, capture_output=True, text=True, check=True).stdout
+        gradebook.db.refresh(grade)
         grade.auto_score = before
         gradebook.db.commit()
     assert "1 of 9 students have answers that nobody has read yet, counted as 0: s1. " in said.stderr
     assert json.loads(said.stdout)["unread"] == ["s1"]
+    assert "wait for a person, in JupyterLab's menu nbgrader, Formgrader: 1 (s1)." in graded
 
 
 def test_who_is_in_no_roster_or_has_no_exercises_is_named(graded, monkeypatch):

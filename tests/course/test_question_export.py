@@ -156,6 +156,129 @@ def test_the_same_questions_are_the_same_bytes():
     assert export.qti(ALL[:5]) == export.qti(ALL[:5])
 
 
+# -- what importers refuse ---------------------------------------------------------------------------------
+
+# Moodle takes only these parts of the points, in per cent, to five digits (question/engine/bank.php).
+MOODLE_PARTS = [0, 100, 90, 80, 75, 70, 60, 50, 40, 30, 25, 20, 12.5, 10, 5, *(100 / n for n in (3, 6, 7, 9)), 200 / 3, 250 / 3]
+# The children of QTI's elements in the order of its schema; "?" at most once, "+" at least once, "*" any number of times.
+QTI_CONTENT = {
+    "assessmentItem": "responseDeclaration* outcomeDeclaration* itemBody? responseProcessing? modalFeedback*",
+    "responseDeclaration": "correctResponse?", "correctResponse": "value+", "outcomeDeclaration": "defaultValue?", "defaultValue": "value+",
+    "itemBody": "p* choiceInteraction* orderInteraction*", "choiceInteraction": "prompt? simpleChoice+",
+    "orderInteraction": "prompt? simpleChoice+", "textEntryInteraction": "", "responseProcessing": "responseCondition* setOutcomeValue*",
+    "responseCondition": "responseIf responseElseIf* responseElse?", "value": "", "variable": "", "correct": "", "baseValue": "", "code": "",
+    "match": "variable baseValue? correct?", "gte": "variable baseValue", "lte": "variable baseValue", "and": "gte lte", "or": "match+",
+    "setOutcomeValue": "baseValue? variable?", "p": "code* textEntryInteraction?", "prompt": "code*", "simpleChoice": "code*",
+    "modalFeedback": "code*", "responseIf": "match? and? or? setOutcomeValue*", "responseElseIf": "and? or? setOutcomeValue*",
+    "assessmentTest": "testPart+", "testPart": "assessmentSection+", "assessmentSection": "selection? assessmentItemRef*", "selection": "",
+    "assessmentItemRef": "",
+}  # fmt: skip
+QTI_REQUIRED = {
+    "assessmentItem": "identifier title adaptive timeDependent", "responseDeclaration": "identifier cardinality baseType",
+    "outcomeDeclaration": "identifier cardinality baseType", "choiceInteraction": "responseIdentifier shuffle maxChoices",
+    "orderInteraction": "responseIdentifier shuffle", "simpleChoice": "identifier", "textEntryInteraction": "responseIdentifier",
+    "modalFeedback": "outcomeIdentifier showHide identifier", "setOutcomeValue": "identifier", "baseValue": "baseType",
+    "variable": "identifier", "correct": "identifier", "assessmentTest": "identifier title", "selection": "select",
+    "testPart": "identifier navigationMode submissionMode", "assessmentSection": "identifier title visible",
+    "assessmentItemRef": "identifier href",
+}  # fmt: skip
+
+
+def local(element):
+    return element.tag.rpartition("}")[2]
+
+
+def refused_by_schema(root):
+    """What QTI's schema says against a document: children that do not belong, in a wrong order, or missing; attributes that are missing."""
+    found = []
+    for element in root.iter():
+        children, name = "".join(f"{local(child)} " for child in element), local(element)
+        pattern = re.sub(r"(\w+)([?+*]?) ?", r"(?:\1 )\2", QTI_CONTENT[name])
+        if not re.fullmatch(pattern, children):
+            found.append(f"{name}: {children}")
+        found += [f"{name} without {a}" for a in QTI_REQUIRED.get(name, "").split() if a not in element.attrib]
+        found += [
+            f"{name} {value}" for a, value in element.attrib.items() if "dentifier" in a and not re.fullmatch(r"[^\W\d][\w.-]*", value)
+        ]
+    return found
+
+
+def test_the_rules_of_the_schema_refuse_what_is_out_of_order():
+    bad = ElementTree.fromstring(
+        "<assessmentItem identifier='1a' title='' adaptive='false' timeDependent='false'><itemBody><choiceInteraction "
+        "responseIdentifier='R' shuffle='true'/></itemBody><outcomeDeclaration identifier='S' cardinality='single' baseType='float'/>"
+        "</assessmentItem>"
+    )
+    assert refused_by_schema(bad) == ["assessmentItem: itemBody outcomeDeclaration ", "assessmentItem 1a", "choiceInteraction: ",
+                                      "choiceInteraction without maxChoices"]  # fmt: skip
+
+
+def test_every_file_of_qti_has_the_elements_and_attributes_of_the_schema():
+    for name in PACKAGE.namelist():
+        if name != "imsmanifest.xml":
+            assert refused_by_schema(ElementTree.fromstring(PACKAGE.read(name))) == [], name
+
+
+def test_the_names_that_an_item_of_qti_refers_to_exist_and_its_values_are_of_their_type():
+    for name in PACKAGE.namelist()[2:]:
+        item = ElementTree.fromstring(PACKAGE.read(name))
+        response, (score, feedback) = item.find("q:responseDeclaration", NAMES), item.findall("q:outcomeDeclaration", NAMES)
+        assert (response.get("identifier"), score.get("identifier"), feedback.get("identifier")) == ("RESPONSE", "SCORE", "FEEDBACK")
+        said = [one.get("identifier") for one in item.findall("q:modalFeedback", NAMES)]
+        choices = [one.get("identifier") for one in item.iter(f"{{{export.QTI}}}simpleChoice")]
+        shown = [one[0].text for one in item.iter(f"{{{export.QTI}}}setOutcomeValue") if one.get("identifier") == "FEEDBACK"]
+        assert len({*said}) == len(said) and {*filter(None, shown)} <= {*said} and len({*choices}) == len(choices)
+        values = [one.text for one in response.iter(f"{{{export.QTI}}}value")]
+        assert all(map(float, values)) or values == ["0"] if response.get("baseType") == "float" else not choices or {*values} <= {*choices}
+
+
+def test_the_manifest_is_that_of_a_package_of_qti_with_its_parts_in_order():
+    root = ElementTree.fromstring(PACKAGE.read("imsmanifest.xml"))
+    assert [local(child) for child in root] == ["metadata", "organizations", "resources"]
+    assert [child.text for child in root[0]] == ["QTIv2.1 Package", "1.0.0"]
+    resources = root[2]
+    names = [resource.get("identifier") for resource in resources]
+    assert len({*names}) == len(names) and {d.get("identifierref") for d in resources.iter(f"{{{export.PACKAGE}}}dependency")} == {
+        *names[1:]
+    }
+    assert {resource.get("type") for resource in resources} == {"imsqti_test_xmlv2p1", "imsqti_item_xmlv2p1"}
+
+
+def test_moodle_refuses_no_question():
+    for item in ALL:
+        made = moodle_question(item)
+        parts = [float(answer.get("fraction")) for answer in made.findall("answer")]
+        assert all(any(abs(abs(part) - known) < 1e-3 for known in MOODLE_PARTS) for part in parts), item.title
+        assert made.get("type") == "matching" or max(parts) == 100 or sum(p for p in parts if p > 0) == pytest.approx(100, abs=1e-3)
+        assert 0 < len(made.find("name/text").text) <= 255 and html_of(made.find("questiontext"))
+        assert {e.get("format") for e in made.iter() if e.get("format")} <= {"html", "plain_text"}
+
+
+def test_moodle_has_enough_to_choose_from_and_each_answer_once():
+    least = {"multichoice": 2, "numerical": 1, "shortanswer": 1, "matching": 3}
+    for item in ALL:
+        made = moodle_question(item)
+        texts = [html_of(a) for a in made.findall("answer")] or [html_of(s) for s in made.findall("subquestion")]
+        assert len({*texts}) == len(texts) >= least[made.get("type")] and all(texts), item.title
+        if made.get("type") == "numerical":
+            assert all(float(a.find("tolerance").text) >= 0 and float(html_of(a)) is not None for a in made.findall("answer"))
+
+
+# -- what a lesson says to each answer ---------------------------------------------------------------------
+
+
+ROUNDED = {"22 step": [0.35]}  # a wrong answer that is foreseen in two roundings
+
+
+def test_every_answer_that_a_question_foresees_is_answered_in_words_of_its_own():
+    for item in ALL:
+        question = item.question
+        said = [text for value, text in question.get("wrong", ()) if value not in ROUNDED.get(item.title, ())]
+        said += [option["why"] for option in question.get("options", ()) if "why" in option]
+        assert len({*said}) == len(said) and all(len(text.split()) >= 3 for text in said), item.title
+        assert question["kind"] not in ("number", "shape") or (len(question["wrong"]) >= 2 and question["why"]), item.title
+
+
 # -- drawn numbers -----------------------------------------------------------------------------------------
 
 

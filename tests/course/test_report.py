@@ -7,8 +7,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autolab.course.grading.class_list import StudentLine
+from autolab.course.grading.marks import CellMarks, Marks
 from autolab.course.mistakes import add_code, bare, commonest, known_names
-from autolab.course.report import page, summary
+from autolab.course.report import page, rubric_rows, summary
 
 WRONG = 'def back(g, x):  # {who}, group 3\n    "By {who}."\n    return g * x\n'
 
@@ -82,3 +83,13 @@ def test_what_a_student_wrote_is_text_on_the_page():
         [report("<i>eve", "<script>", notes=["<b>"], suspicious=["<u>"])], {"<i>eve": 1.0}, {"square-check": 2.0}, [StudentLine("<i>eve")]
     )
     assert not re.search("<(script|b|u|i)>", page("<ps>", data))
+
+
+def test_it_says_what_the_class_earned_for_each_row_of_a_rubric():
+    said = {"ada": (2.0, "Rows: 2 0"), "bob": (2.0, "Rows: 1 1"), "eve": (2.0, "no rows"), "max": (None, "")}
+    marks = [Marks(who, "", "ps", "n", cells={"why": CellMarks(n, 3.0)}, comments={"why": text}) for who, (n, text) in said.items()]
+    rows = rubric_rows({"why": "| points | for |\n|---|---|\n| 2 | this, `g` |\n| 1 | that |"}, marks)
+    assert [(r["for"], r["earned"]) for r in rows] == [("this, `g`", {"ada": 2.0, "bob": 1.0}), ("that", {"ada": 0.0, "bob": 1.0})]
+    html = page("ps", summary([report("ada")], {"ada": 2.0}, {"why": 3.0}, [], written=rows))
+    assert "row by row" in html and "<td>this, <code>g</code></td><td class='n'>1.50</td><td class='n'>2</td><td class='n'>2</td>" in html
+    assert "row by row" not in page("ps", summary([report("ada")], {"ada": 2.0}, {"why": 3.0}, []))

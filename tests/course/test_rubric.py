@@ -9,13 +9,14 @@ from autolab.course.grading.sandbox import Limits
 from autolab.course.grading.selftest import selftest
 from autolab.course.grading.worker import Job, grade
 from autolab.course.release import form_of_source
-from autolab.course.rubric import problems, rubrics
+from autolab.course.rubric import Row, add_rubrics, criteria, earned_rows, problems, rubrics, with_earned
 
-from .pages import feedback_of
+from .pages import feedback_of, page_of
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
 SETS = sorted(p.name for p in (EXERCISES / "source").iterdir())
-GOOD = "| points | for |\n|---|---|\n| 2 | this |\n| 1 | that |\n\n**3 points.** All.\n\n**1 point.** *(That.)*\n"
+GOOD = "| points | for |\n|---|---|\n| 2 | this |\n| 1 | `that` |\n\n**3 points.** All.\n\n**1 point.** *(That.)*\n"
+ROWS = [Row(2.0, "this"), Row(1.0, "that")]
 
 
 def written(problem_set):
@@ -81,3 +82,48 @@ def test_nbgraders_own_commands_show_it_to_whoever_marks_and_to_the_student(cour
     assert len(shown) == 1 and "the average" in shown[0]
     assert "How this answer is marked" in course.feedback_text("right")
     assert "How this answer is marked" not in str(course.read("release/ps2"))
+
+
+def test_the_rows_of_every_rubric_are_read_and_can_be_shown_with_what_they_earned():
+    for text in (text for name in SETS for text in rubrics(EXERCISES, name).values()):
+        rows = criteria(text)
+        shown = with_earned(text, [0.0] * len(rows))
+        assert rows and shown.count("| 0 of ") == len(rows) and "| earned | for |" in shown
+
+
+@pytest.mark.parametrize(
+    ("comment", "points", "earned"),
+    [
+        ("Rows: 2 0\nAlmost.", 2.0, [2.0, 0.0]),
+        ("Almost.\nrows: 1.5, 0.5", 2.0, [1.5, 0.5]),
+        ("Rows: 2 0", 1.0, None),  # the points were changed after it
+        ("Rows: 0 2", 2.0, None),  # more than the row has
+        ("Rows: 2", 2.0, None),
+        ("Rows: 1 1 0", 2.0, None),
+        ("Rows: 1..5 0", 1.5, None),
+        ("Almost.", 2.0, None),
+        ("", 3.0, [2.0, 1.0]),
+        ("", 0.0, [0.0, 0.0]),
+        ("Rows: 2 0", None, None),
+    ],
+)
+def test_what_rows_earned_is_read_from_the_comment_and_has_to_add_up_to_the_points(comment, points, earned):
+    assert earned_rows(comment, ROWS, points) == earned
+
+
+def marked(points, comment):
+    facts = {"grade_id": "why", "solution": True, "grade": True, "points": 3}
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("Mine.", metadata={"nbgrader": facts})])
+    add_rubrics(notebook, {"why": GOOD})
+    return page_of(notebook, {"why": points}, {"why": "Why"}, {"why": comment})
+
+
+def test_feedback_says_what_each_row_earned_beside_the_samples():
+    top, below = marked(2.0, "Rows: 2 0\nAlmost.").split("Your answers")
+    assert "Not earned: <code>that</code> (0 of 1)." in top and "Almost." in top and "Rows" not in top
+    assert "<td>2 of 2</td>" in below and "<td>0 of 1</td>" in below and "1 point." in below
+
+
+def test_feedback_without_rows_has_the_rubric_as_it_is():
+    top, below = marked(2.0, "Almost.").split("Your answers")
+    assert "Not earned" not in top and "<td>2</td>" in below

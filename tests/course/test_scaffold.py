@@ -1,6 +1,8 @@
 """What an instructor adds to a course and takes out of it."""
 
 import importlib
+import json
+import re
 import sys
 
 import pytest
@@ -14,6 +16,9 @@ from autolab.course.scaffold import add_exercise, new_course
 from autolab.course.schedule import SCHEDULES, schedule, sets_of
 
 from .conftest import ROOT
+
+LINK = re.compile(r"\]\((?!https?://|#)([\w./-]+)[^)\s]*\)")
+CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
 
 
 def test_an_exercise_can_be_on_an_operation_that_a_problem_set_builds_from_rows(tmp_path):
@@ -89,6 +94,7 @@ def test_a_course_of_weeks_has_the_sets_of_its_plan_and_a_schedule(tmp_path, wee
     assert sorted(path.name for path in (folder / "source").iterdir()) == [f"ps{n}" for n in range(1, 9)]
     page = (folder / "schedule.md").read_text("utf-8")
     assert "| 1 | 2027-02-01 | 00, 01" in page and page.count("\n| ") == int(weeks) + 1
+    assert sorted(path.name for path in (folder / "teaching").iterdir()) == [f"week-{n:02}.md" for n in range(1, int(weeks) + 1)]
 
 
 @pytest.mark.parametrize("weeks", SCHEDULES)
@@ -113,3 +119,33 @@ def test_what_does_not_go_together_is_said(tmp_path, words, said):
     done = CliRunner().invoke(course, ["new", str(tmp_path / "mycourse"), *words])
     assert done.exit_code == 2 and said in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def dead_links(folder):
+    """The links of all pages and notebooks below a folder that lead to no file below it."""
+    texts = [(path, path.read_text("utf-8")) for path in folder.rglob("*.md")]
+    for path in folder.rglob("*.ipynb"):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        texts += [(path, "".join(cell["source"])) for cell in cells if cell["cell_type"] == "markdown"]
+    links = [(path, link) for path, text in texts for link in LINK.findall(CODE.sub("", text))]
+    return [f"{path.relative_to(folder)}: {link}" for path, link in links
+            if not (path.parent / link).exists() or folder not in (path.parent / link).resolve().parents]  # fmt: skip
+
+
+def test_every_link_of_a_new_course_leads_somewhere_in_it(tmp_path):
+    folder = tmp_path.resolve() / "mycourse"
+    done = CliRunner().invoke(course, ["new", str(folder), "--weeks", "12", "--no-release", *(f"ps{n}" for n in range(9, 18)), "capstone"])
+    assert done.exit_code == 0, done.output
+    assert dead_links(folder) == []
+
+
+def test_a_link_out_of_a_course_is_dead(tmp_path):
+    folder = tmp_path.resolve() / "mycourse"
+    folder.mkdir()
+    (tmp_path / "rules.md").touch()
+    (folder / "README.md").write_text("[a](../rules.md) [b](README.md) [c](none.md) `[d](../none.md)`")
+    assert dead_links(folder) == ["README.md: ../rules.md", "README.md: none.md"]
+
+
+def test_no_link_of_what_students_get_leads_out_of_it():
+    assert [said for path in sorted((ROOT / "exercises" / "handout").iterdir()) for said in dead_links(path)] == []

@@ -27,7 +27,7 @@ from .pages import feedback_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = ROOT / "exercises"
-SETS = [f"ps{n}" for n in range(1, 9)]
+SETS = [f"ps{n}" for n in range(1, 10)]
 
 
 def text_of(problem_set):

@@ -12,7 +12,7 @@ import pytest
 
 from autolab.version import __version__
 
-INSTRUCTORS = ("source", "text", "wrong", "rubric", "bank")
+INSTRUCTORS = ("source", "text", "wrong", "rubric", "bank", "teaching")
 MARKED = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)\n\s*### END", re.DOTALL)
 NOT_FOR_INSTRUCTORS = {"handout", "labconfig", "jupyter_server_config.py", "pyproject.toml", "LICENSE"}
 WRONG = re.compile(r"^```python \S+ [^\n]+\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -16,6 +16,8 @@ from ..diagnosis.hints import HINTS
 from ..run.candidate import Fault
 from .report import Report, Verdict
 
+IN_LINE = "In the line that is named: which name is not defined, or holds something else than you think?"
+
 
 def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, points: float | None = None) -> Report:
     """The verdict on what a player does, wherever it runs: it is asked only for numbers and words.
@@ -34,20 +36,50 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
     judged = [_judge_scene(scene, one) for scene, one in zip(behaviour.scenes, played, strict=True)]
     verdicts = [verdict for verdict, _ in judged]
     diagnoses = _in_all_scenes(behaviour, played, verdicts) if not all(v.passed for v in verdicts) else []
-    told = {d.family if d.family == "time" else d.text for d in diagnoses}
-    for _, found in judged if not told else ():
-        if not found or found.text in told or found.family in told:
-            continue
-        if found.certainty == "unknown" and diagnoses:
-            text = f"{found.where or found.text}. This may come of the mistake above: mend that first, then check again"
-            found = replace(found, family="follows", certainty="likely", text=text, where="")
-        elif found.certainty == "unknown" and found.family != "behaviour":
-            found = replace(found, certainty="likely")
-        told.add(found.family if found.family == "time" else found.text)
-        diagnoses.append(found)
+    if not diagnoses:
+        diagnoses = _grouped([(scene.name, found) for scene, (_, found) in zip(behaviour.scenes, judged, strict=True) if found])
     weighed = tuple(_weighed(behaviour.scenes, verdicts))
     report = Report(behaviour.name, weighed, tuple(diagnoses), seed, time.perf_counter() - start)
     return report if points is None else report.worth(points)
+
+
+def _cause(found: Diagnosis) -> str:
+    """What is the same for one mistake, in whichever scene it shows: a loop, the line that failed, else what is said of it."""
+    message, _, line = found.text.partition(" (your line ")
+    return "time" if found.family == "time" else line.partition(":")[0] or message
+
+
+def _grouped(found: Sequence[tuple[str, Diagnosis]]) -> list[Diagnosis]:
+    """Each cause once, with the scenes that show it; what may only follow from one of them in a sentence at the end."""
+    causes: dict[str, list[Diagnosis]] = {}
+    places: dict[str, list[str]] = {}
+    following: list[tuple[str, Diagnosis]] = []
+    for scene, one in found:
+        if one.certainty == "unknown" and causes:
+            following.append((scene, one))
+            continue
+        causes.setdefault(_cause(one), []).append(one)
+        places.setdefault(_cause(one), []).append(scene)
+    told = [_named(several[0], places[cause]) for cause, several in causes.items()]
+    return told + _follows(following, "a mistake" if len(told) > 1 else "the mistake")
+
+
+def _named(found: Diagnosis, scenes: Sequence[str]) -> Diagnosis:
+    """A cause with the scenes besides the first that show it."""
+    if found.certainty == "unknown" and found.family != "behaviour":
+        found = replace(found, certainty="likely")
+    if len(scenes) == 1 or found.family == "blank":
+        return found
+    return replace(found, where=f"{found.where}, and {len(scenes) - 1} more: {', '.join(scenes[1:])}")
+
+
+def _follows(found: Sequence[tuple[str, Diagnosis]], cause: str) -> list[Diagnosis]:
+    """What may come of a cause that was told already: one sentence, however many scenes there are."""
+    if not found:
+        return []
+    (_, first), scenes = found[0], ", ".join(scene for scene, _ in found)
+    text = f"{len(found)} more checks fail: {scenes}" if len(found) > 1 else first.where or first.text
+    return [Diagnosis("follows", "likely", f"{text}. This may come of {cause} above", "Mend that first, then check again.")]
 
 
 def _weighed(scenes: Sequence[Scene], verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
@@ -122,7 +154,9 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
         key, _, rest = fault.text.partition(" ")
         text = f"{scene.says.get(key, key)} {rest}" if fault.kind == "type" else fault.text
         text += f" (your {fault.line})" if fault.line else ""
-        hint = HINTS["time"] if fault.kind == "time" else scene.hint
+        hint = (
+            HINTS["time"] if fault.kind == "time" else f"{scene.hint} {IN_LINE}" if fault.kind == "exception" and fault.line else scene.hint
+        )
         found = Diagnosis(fault.kind, "certain", text, hint, where=f"{scene.name!r}")
         return Verdict(scene.name, False, text, 0.0, scene.points), found
     wrong = [(data, want, key) for _, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]

@@ -134,7 +134,7 @@ def _operation(name: str) -> Scene:
     return Scene(name, play, expect, f"{name} knows its value, its parents and its local derivatives",
                  "A result needs three things: its number, whom it came from, and how it moves with each of them.",
                  0 if name == "add" else 1.8, draws, slips,
-                 says={"local": "local derivatives", "parents": "number of parents"})  # fmt: skip
+                 says={"local": ".local", "parents": "number of parents"})  # fmt: skip
 
 
 VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS))

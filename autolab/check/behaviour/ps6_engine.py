@@ -160,7 +160,7 @@ def _deep(f) -> Data:
 
 VISITS = Behaviour("backward_order", (
     Scene("each node once", _order, lambda: {"order": "e d c a"}, "e, d, c, a", "c was made before d: which of them has to wait?",
-          2, slips=[Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
+          1.625, slips=[Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
                          lambda: {"order": "e c d a c a"}),
                     Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
                          lambda: {"order": "e c a d c a"}),
@@ -195,7 +195,7 @@ VISITS = Behaviour("backward_order", (
     Scene("newest first", _order_is_by_number, lambda: {"order": "root late early"}, "the node with the highest number first",
           "node.number counts the nodes as they are made.", 1),
     Scene("deep chain", _deep, lambda: {"count": DEEP + 1}, f"{DEEP} nodes in a row are no problem",
-          "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 1,
+          "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 1.375,
           says={"count": "the number of nodes in the list"}, slips=[
               Slip("missing", "One node of the chain is missing", "The root, all steps and the leaf are in the list.",
                    lambda: {"count": DEEP})]),
@@ -286,7 +286,7 @@ RUN = Behaviour("run_backward", (
               Slip("upstream only", "The leaf receives g itself: what the rules return does not reach it",
                    "What a rule returns is what its parents receive.", lambda g: {"a": g})]),
     Scene("diamond", _diamond, lambda g: {"a": 2 * (5 + 21) * g, "calls": [1, 1, 1]}, "both ways are added",
-          "Two ways lead from e to c: 5 directly, 3 times 7 through d.", 1.5, arrays((4,)),
+          "Two ways lead from e to c: 5 directly, 3 times 7 through d.", 1, arrays((4,)),
           says={"calls": "how often the rules of c, d, e were called", "a": "gradient of a"}, slips=[
               Slip("overwritten", "Only one of the two ways to c counts: the second overwrites the first",
                    "Keep the sum of what has arrived for each node.", lambda g: {"a": 42 * g}),
@@ -298,10 +298,10 @@ RUN = Behaviour("run_backward", (
               Slip("twice", "The rule of c runs twice, once for each way: right, and exponentially slow in a deep graph",
                    "Wait until all of c's gradient has arrived.", lambda g: {"a": 52 * g, "calls": [2, 1, 1]})]),
     Scene("the whole gradient", _diamond_whole, lambda g: {"g of c": 26 * g, "calls": 1},
-          "each rule is called once, with everything that arrived", "Wait until all of c's gradient has arrived.", 1,
+          "each rule is called once, with everything that arrived", "Wait until all of c's gradient has arrived.", 0.75,
           arrays((4,)), says={"calls": "how often the rule of c was called", "g of c": "what the rule of c received"}),
     Scene("a leaf used three times", _leaf_used_thrice, lambda g: {"a": (42 + 35 + 11) * g}, "a leaf adds up all that arrives",
-          "Three ways lead from d to a: 11 directly, 7 times 5 by way of c, 7 times 3 times 2 by way of c and b.", 1, arrays((4,)),
+          "Three ways lead from d to a: 11 directly, 7 times 5 by way of c, 7 times 3 times 2 by way of c and b.", 0.75, arrays((4,)),
           says={"a": "gradient of a"}, slips=[
               Slip("overwritten", "A leaf keeps only the last contribution to its gradient: it is assigned (=) and not added (+=)",
                    "Use accumulate for each part that arrives, or for their sum.", lambda g, c=c: {"a": c * g}) for c in (42, 35, 11)]),
@@ -327,7 +327,7 @@ RUN = Behaviour("run_backward", (
     Scene("a leaf as the root", _leaf_pass, lambda g: {"a": g}, "the gradient of a leaf with itself", "A leaf has no rule; what arrives, "
           "stays.", 0.5, arrays((4,)), says={"a": "gradient of a"}),
     Scene("deep chain", _deep_pass, lambda: {"a": FOUR}, f"{DEEP} nodes in a row are no problem",
-          "A function that calls itself for each node stops at Python's recursion limit.", 1),
+          "A function that calls itself for each node stops at Python's recursion limit.", 2),
 ), ARRAY_PASSES)  # fmt: skip
 
 

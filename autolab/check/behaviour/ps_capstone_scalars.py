@@ -168,6 +168,18 @@ SCALARS = Behaviour(
                     lambda x, y: {"a.tanh()": [1 - x**2, 0]},
                 ),
                 Slip(
+                    "upstream ignored",
+                    "Operands receive the local derivative alone; the gradient of the result is not multiplied in",
+                    "The chain rule has two factors.",
+                    lambda x, y: {"a / b": [1 / y, -1 / y**2], "(-a).relu()": [-1, 0]},
+                ),
+                Slip(
+                    "order",
+                    "Gradients do not get past the last operation: backward goes through the values from the wrong end",
+                    "A value can pass on only what it has received: which value has received its gradient when backward begins?",
+                    lambda x, y: {"a + b": [1, 1], "a - b": [1, 0], "a / b": [1 / y, 0]},
+                ),
+                Slip(
                     "mask",
                     "The derivative of relu lets everything through",
                     "Nudge a negative number: how far does its relu move?",
@@ -200,7 +212,7 @@ SCALARS = Behaviour(
             _scalar_reuse,
             "contributions add up",
             "a is used by a * a twice, by a * b, and by the last sum.",
-            1.5,
+            1.25,
             _floats(2),
             says=GRADS,
             slips=[
@@ -218,7 +230,7 @@ SCALARS = Behaviour(
             _scalar_late,
             "a value passes its gradient on when all of it has arrived",
             "c = a * b is used by e = a + c and by e * c: it has to wait for e.",
-            1.5,
+            1.25,
             _floats(2),
             says=GRADS,
             slips=[
@@ -236,7 +248,7 @@ SCALARS = Behaviour(
             _scalar_twice,
             "an input adds up what several calls send",
             "Who empties x.grad in PyTorch?",
-            1,
+            0.75,
             _floats(1),
             says=GRADS,
             slips=[
@@ -253,7 +265,7 @@ SCALARS = Behaviour(
             _scalar_long,
             f"{LONG} operations in a row are no problem",
             "A function that calls itself for each value stops at Python's limit; keep a list of what is still to do.",
-            0.5,
+            1.25,
             says=GRADS,
         ),
         program_scene(

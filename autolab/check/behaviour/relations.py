@@ -90,8 +90,13 @@ def _places(pairs: Sequence[Pair]) -> tuple[str, str] | None:
 
 
 def said_of(name: str, found: tuple[str, str]) -> str:
-    """The sentence."""
-    return f"{name[:1].upper()}{name[1:]} is {found[1]}"
+    """The sentence. A name that is code stays as it is.
+
+    >>> said_of("a - b", ("sign", "minus what it should be")), said_of("slope", ("sign", "minus what it should be"))
+    ('a - b is minus what it should be', 'Slope is minus what it should be')
+    """
+    words = name.replace(" ", "").isalpha()
+    return f"{name[:1].upper() if words else name[:1]}{name[1:]} is {found[1]}"
 
 
 def numbers_of(data: Any) -> np.ndarray | None:

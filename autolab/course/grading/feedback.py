@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 
 from autolab.check.api.report import MIMETYPE
 from autolab.course.preprocessors import HIDDEN, hides
+from autolab.course.rubric import criteria, earned_rows, with_earned, words
 
 from .marks import CellMarks, Marks
 from .mathematics import markdown
@@ -179,8 +180,9 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
         name: m for c in cells if (m := marks.cells.get(name := _name(c))) and m.points is not None and m.points < m.of and not m.by_hand
     }
     blank = [name for c in cells if marks.comments.get(name := _name(c)) == NO_RESPONSE]
-    said = [f"<blockquote>{markdown(marks.comments[name])}</blockquote>" for c in cells
-            if (name := _name(c)) in marks.comments and name not in blank]  # fmt: skip
+    said = [f"<blockquote>{markdown(text)}</blockquote>" for c in cells
+            if (name := _name(c)) not in blank and (text := words(marks.comments.get(name, "")))]  # fmt: skip
+    said += [markdown(rows) for c in cells if (rows := _rows_lost(c, marks))]
     if any((m := marks.cells.get(_name(c))) and m.points is None for c in cells):
         said.append("<p>A person reads this answer; its points are still missing.</p>")
     if any((m := marks.cells.get(_name(c))) and m.again for c in cells):
@@ -196,6 +198,23 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
     if not said and (hidden := [lost[name] for c in cells if (name := _name(c)) in lost and hides(c)]):
         said.append(f"<p>The visible checks are not all: hidden ones, on other numbers, gave {_points(hidden)}.</p>")
     yield from dict.fromkeys(said)
+
+
+def _rows_earned(cell: NotebookNode, marks: Marks) -> list[float] | None:
+    """What each row of a rubric earned; None for any other cell, and where that is not known."""
+    name = cell.get("id", "").removeprefix("rubric-")
+    if name == cell.get("id", "") or name not in marks.cells:
+        return None
+    return earned_rows(marks.comments.get(name, ""), criteria(cell.source), marks.cells[name].points)
+
+
+def _rows_lost(cell: NotebookNode, marks: Marks) -> str:
+    """The rows of a rubric that did not earn all of their points, if some did."""
+    earned = _rows_earned(cell, marks)
+    if not earned or not any(earned):
+        return ""
+    lost = [f"{row.text} ({n:g} of {row.of:g})" for n, row in zip(earned, criteria(cell.source), strict=True) if n < row.of]
+    return f"Not earned: {'; '.join(lost)}." if lost else ""
 
 
 def _reason(cell: NotebookNode) -> str:
@@ -231,7 +250,9 @@ def _cell(cell: NotebookNode, marks: Marks, short: bool = True) -> str:
         score = "to be read" if mark.points is None else f"{mark.points:g}"
         head = f"<p class='points' id='{html.escape(name)}'>{html.escape(name)}: {score} of {mark.of:g} points</p>"
     if cell.cell_type != "code":
-        return head + (markdown(cell.source) if short else f"<pre>{html.escape(cell.source)}</pre>")
+        earned = _rows_earned(cell, marks)
+        text = cell.source if earned is None else with_earned(cell.source, earned)
+        return head + (markdown(text) if short else f"<pre>{html.escape(text)}</pre>")
     if hides(cell):
         return f"{head}<pre>{html.escape(HIDDEN.sub('# (hidden tests)', cell.source))}</pre>"
     judged = mark is not None and not cell.metadata.nbgrader.get("solution")
