@@ -11,7 +11,7 @@ from autolab.fast.kernels.nn import by_channel
 from autolab.rules import conv as rows
 from autolab.rules.conv import inner, places, reach
 
-ENTRIES = 2**20  # of the columns at a time: what does not fit into the cache is not laid out all at once
+ENTRIES = 2**18  # of the columns at a time: what does not fit into the cache is not laid out all at once
 LONG = 16  # entries in a row of the result: from here on what a tap sees are long runs in each sample, too
 FEW_ROWS = 32  # of a matrix of weights: up to here laying out the columns takes longer than some products more
 # A kernel of few weights is multiplied in pieces of so many products: for these OpenBLAS does not lay the matrices out anew first, which
