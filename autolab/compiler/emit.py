@@ -44,6 +44,7 @@ class Source:
         self.given: dict[Value, str] = {}  # how the text speaks of a value
         self.static: dict[Value, np.ndarray[Any, Any]] = {}  # values that live in a buffer
         self.locals: dict[Value, list[str]] = {}  # the variables that hold the memory of a value
+        self.shared: set[Value] = set()  # one of several results of a step, which may look into the same memory
         self.views: dict[Value, Any] = {}  # buffers and views of them, as arrays
         self.free: list[np.ndarray[Any, Any]] = []  # memory of buffers that hold nothing, as bytes
         self.blocks: dict[Any, np.ndarray[Any, Any]] = {}  # for chains, one after the other
@@ -90,7 +91,7 @@ class Source:
     def buffer(self, like: Any, dying: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
         """A buffer of the shape and dtype of `like`: one that ends here, or in memory that is free, or in new memory."""
         for b in dying:
-            if (b.shape, b.dtype) == (like.shape, like.dtype):
+            if fits(b, like):
                 return b
         fitting = [m for m in self.free if like.nbytes <= m.nbytes <= WASTE * like.nbytes]
         memory = min(fitting, key=len, default=None)
@@ -156,6 +157,7 @@ class Source:
     def write_step(self, i: int, step: Step) -> None:
         out = step.outs[0]
         if step.several or out is None:
+            self.shared.update(o for o in step.outs if o is not None)
             names = ", ".join("_" if o is None else self.local(o, o.name) for o in step.outs)
             self.lines.append(f"{names}{',' if len(step.outs) == 1 else ''} = {self.call(step)}")
             return
@@ -174,7 +176,18 @@ class Source:
             self.viewed(out, b)
             self.lines.append(f"{self.call(step, into=name)}  # {out.name}")
         else:
-            self.lines.append(f"{self.local(out, out.name)} = {self.call(step)}")
+            text = self.call(step, into=self.name_to_overwrite(i, step, out))
+            self.lines.append(f"{self.local(out, out.name)} = {text}")
+
+    def name_to_overwrite(self, i: int, step: Step, out: Value) -> str:
+        """The variable of an array that ends with this elementwise step, and in whose memory its result can be; "" if there is none."""
+        if not (step.elementwise and isinstance(step.function, np.ufunc) and not step.kwargs and out.root is out):
+            return ""
+        for v in step.values():
+            ends = self.last.get(v) == i and v.name in self.locals.get(v, ()) and v not in self.leaving and v not in self.shared
+            if ends and v.sample.flags.owndata and v.sample.flags.c_contiguous and fits(v.sample, out.sample):
+                return v.name
+        return ""
 
     def viewed(self, v: Value, array: Any) -> None:
         self.views[v] = array
@@ -326,6 +339,10 @@ class Group:
             to.given[v] = to.bind(b, "b")
             to.viewed(v, b)
         to.lines.append(f"w_{v.name} = {to.speak(v)}.reshape(-1)")
+
+
+def fits(a: Any, like: Any) -> bool:
+    return (a.shape, a.dtype) == (like.shape, like.dtype)
 
 
 def is_sum(step: Step) -> bool:

@@ -3,7 +3,7 @@
 import tracemalloc
 
 import autolab as torch
-from autolab.compiler import explain
+from autolab.compiler import explain, source_of
 
 
 def peak(call):
@@ -53,3 +53,19 @@ def test_memory_of_a_buffer_serves_another_shape():
     x = torch.rand(100, 50)
     _, program = compiled(lambda: ((x * 2).sum(1) + (x.t() * 3).flatten().reshape(2500, 2).sum(0).sum()).sum())
     assert program.bytes < 1.2 * x.nbytes
+
+
+def test_gradients_that_meet_are_added_in_the_memory_of_one():
+    x, places = torch.rand(2000, requires_grad=True), torch.arange(2000)
+
+    def step():
+        x.grad = None
+        (x[places] * x[places + 0] * x[places * 1]).sum().backward()
+
+    f, _ = compiled(step)
+    right = x.grad.clone()
+    added = [line for line in source_of(f).splitlines() if " = add(" in line]
+    assert added
+    assert all(line.split(" = add(")[1].count(", ") == 2 for line in added)
+    f()
+    assert (x.grad == right).all()

@@ -137,6 +137,7 @@ def conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, dilation:
             seen = columns(samples_last(inside), kernel, stride, dilation)
             made = times(w, by_group(seen, groups)).reshape(*out.shape[1:], -1)
             out[some] = np.moveaxis(made, -1, 0)
+        inside = seen = made = None  # before the next samples are laid out
     if bias is not None:
         out += bias.reshape(-1, *(1,) * len(size))
     return out
@@ -163,6 +164,7 @@ def conv_input(g: Any, weight: Any, *, shape: Any, stride: Any, padding: Any, di
         for t, part in seen_by_taps(whole, kernel, size, stride, dilation):
             part += channel_beside(w[:, t, 0], last) * last if alone else seen[:, t]
         out[some] = np.moveaxis(whole[(slice(None), *inner(padding, shape)[1:])], -1, 0)
+        last = whole = seen = part = None
     return out
 
 
@@ -194,6 +196,7 @@ def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilat
             seen = by_group(columns_of_each(inside, kernel, stride, dilation), groups)
             own = by_group(places_in_a_row(g[some]), groups)
             out += np.matmul(seen, own.mT).sum(0).mT
+            inside = seen = own = None
             continue
         last, own = samples_last(inside), samples_last(g[some])
         if alone:
@@ -202,6 +205,7 @@ def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilat
         else:
             seen = columns(last, kernel, stride, dilation)
             out += against(by_group(own.reshape(rows, -1), groups), by_group(seen, groups))
+        inside = last = own = seen = None
     return out.reshape(rows, x.shape[1] // groups, *kernel)
 
 
