@@ -127,7 +127,7 @@ def conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, dilation:
         inside = padded(x[some], padding)
         if size[-1] >= LONG and len(size) == 2 and all(s == 1 for s in stride) and w.shape[-2] <= FEW_ROWS:
             seen = rows_of_columns(inside, kernel, dilation)
-            made = np.empty((*out[some].shape[:2], size[0], inside.shape[-1]), out.dtype)
+            made: Any = np.empty((*out[some].shape[:2], size[0], inside.shape[-1]), out.dtype)
             np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(made)[..., : seen.shape[-1]], groups))
             out[some] = made[..., : size[-1]]
         elif size[-1] >= LONG:
@@ -158,7 +158,7 @@ def conv_input(g: Any, weight: Any, *, shape: Any, stride: Any, padding: Any, di
     alone = is_depthwise(weight.shape, groups)
     for some in parts(n, channels * math.prod(size) * (1 if alone else math.prod(kernel))):
         last = samples_last(g[some])
-        whole = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), last.shape[-1]), out.dtype)
+        whole: Any = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), last.shape[-1]), out.dtype)
         if not alone:
             seen = times(w, by_group(last.reshape(g.shape[1], -1), groups)).reshape(channels, -1, *last.shape[1:])
         for t, part in seen_by_taps(whole, kernel, size, stride, dilation):
