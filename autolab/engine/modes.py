@@ -7,7 +7,7 @@ speed first looks at a plain global: which threads are not fast, or do not recor
 
 from __future__ import annotations
 
-from _thread import _local as ThreadLocal  # of `threading`, which takes longer to load than this whole folder
+from _thread import _local as ThreadLocal  # threading.local, without loading the rest of `threading`
 from _thread import get_ident
 from collections.abc import Callable
 from typing import Any
