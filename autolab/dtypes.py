@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import _local as ThreadLocal
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,7 @@ def to_numpy(like: Any) -> np.dtype[Any]:
     return of(np.dtype(like)).numpy
 
 
-class _Default(threading.local):
+class _Default(ThreadLocal):
     floating: np.dtype[Any] = float32.numpy
 
 

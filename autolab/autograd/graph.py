@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -205,7 +205,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
     nodes = [get_gradient_edge(t).node for t in tensors]
     arrived: dict[int, list[Any]] = {}  # by pass: the gradients so far, and how many are still to come
     fired: set[int] = set()
-    lock = threading.Lock()
+    lock = allocate_lock()
 
     def all_of_them(i: int, grad: Any) -> None:
         now = running()

@@ -89,7 +89,9 @@ def tensors_in(nest: Any) -> list[Tensor]:
 class Program:
     """A compiled call: a forward function, for outputs that need a gradient a way back, and the text of both."""
 
-    def __init__(self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any], kind: Any) -> None:
+    def __init__(
+        self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any], kind: Any, keeps_numbers: bool = False
+    ) -> None:
         builder = Builder(tracer, guards.places)
         for t in tracer.read.values():
             place = builder.name(t) if id(t) in builder.places else guards.name(t)
@@ -136,6 +138,14 @@ class Program:
             self.bytes += back.bytes
         self.shapes = [(v.sample.shape, v.sample.dtype) for v, n in zip(values, self.needs) if n and v is not None]
         self.count, self.way = len(steps), (kind or Group).way
+        if not keeps_numbers:
+            self.forget_numbers()
+
+    def forget_numbers(self) -> None:
+        """Let go of what the steps of the chains gave when they were traced; its shapes and dtypes are still told."""
+        for v in {v for chain in self.fused for step in chain for v in [*step.values(), *step.outs] if v is not None}:
+            if not v.constant:
+                v.sample = np.broadcast_to(np.zeros((), v.sample.dtype), np.shape(v.sample))
 
     def split(self, builder: Builder, tracer: Tracer, numbers: list[Any], values: list[Any]) -> Any:
         """The steps forward, the steps backward, and the values that the first saves for the second."""
@@ -244,6 +254,7 @@ class Compiled:
         self.programs: dict[bool, list[Program | Eager]] = {True: [], False: []}  # by whether recording is on
         self.traces = 0
         self.warned = False
+        self.keeps_numbers = False  # whether the steps of `Program.fused` keep what they gave when they were traced
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not modes.fast:  # somebody watches, a transform is active, or this call is itself being traced
@@ -282,7 +293,7 @@ class Compiled:
             reason = "it changes a setting, a list or an attribute outside of itself"
         if not reason:
             try:
-                known.append(Program(tracer, guards, result, self.call, self.kind))
+                known.append(Program(tracer, guards, result, self.call, self.kind, self.keeps_numbers))
                 return result
             except CannotCompile as why:
                 reason = str(why)

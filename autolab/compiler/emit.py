@@ -1,7 +1,8 @@
 """5. The program as Python source: buffers planned, chains of elementwise steps in blocks that stay in the cache.
 
 A step that can write into a buffer (`out=`) gets one. A buffer is free again after the last use of what it holds, so a few of them
-serve a whole training step, and nothing is allocated while it runs. Results that leave the program are made anew at each call.
+serve a whole training step. What the other steps give is made anew at each call, and let go of after its last use. Results that leave
+the program are made anew, too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from autolab.fast.blocks import clip
 from autolab.rules.elementwise import keep
 
 LARGE = 1 << 16  # entries: from here on chains are run in blocks
+WASTE = 4  # a buffer may be so many times smaller than the memory it is in
+LET_GO = 1 << 10  # entries: arrays from here on are let go of in the middle of a program
 BLOCK = 1 << 15  # entries of a block: a few of them fit the second-level cache
 # On single numbers Python's operators take a tenth of a ufunc's time.
 OPERATORS = {
@@ -40,8 +43,11 @@ class Source:
         )
         self.given: dict[Value, str] = {}  # how the text speaks of a value
         self.static: dict[Value, np.ndarray[Any, Any]] = {}  # values that live in a buffer
+        self.locals: dict[Value, list[str]] = {}  # the variables that hold the memory of a value
+        self.shared: set[Value] = set()  # one of several results of a step, which may look into the same memory
         self.views: dict[Value, Any] = {}  # buffers and views of them, as arrays
-        self.free: dict[Any, list[np.ndarray[Any, Any]]] = {}
+        self.free: list[np.ndarray[Any, Any]] = []  # memory of buffers that hold nothing, as bytes
+        self.blocks: dict[Any, np.ndarray[Any, Any]] = {}  # for chains, one after the other
         self.bytes = 0
         self.fused: list[list[Step]] = []
         self.leaving = {v.root for v in leaving} | {s.value.root for s in steps if isinstance(s, Accumulate)}
@@ -83,15 +89,25 @@ class Source:
         return name
 
     def buffer(self, like: Any, dying: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-        """A buffer of the shape and dtype of `like`: one that ends here, a free one, or a new one."""
-        key = like.shape, like.dtype
+        """A buffer of the shape and dtype of `like`: one that ends here, or in memory that is free, or in new memory."""
         for b in dying:
-            if (b.shape, b.dtype) == key:
+            if fits(b, like):
                 return b
-        if self.free.get(key):
-            return self.free[key].pop()
-        self.bytes += like.nbytes
-        return np.empty(like.shape, like.dtype)
+        fitting = [m for m in self.free if like.nbytes <= m.nbytes <= WASTE * like.nbytes]
+        memory = min(fitting, key=len, default=None)
+        if memory is None:
+            memory = np.empty(like.nbytes, np.uint8)
+            self.bytes += like.nbytes
+        self.free = [m for m in self.free if m is not memory]
+        return memory[: like.nbytes].view(like.dtype).reshape(like.shape)
+
+    def block(self, number: int, dtype: Any) -> str:
+        """The name of a buffer for a block. The next chain uses the same."""
+        key = number, dtype
+        if key not in self.blocks:
+            self.blocks[key] = np.empty(BLOCK, dtype)
+            self.bytes += BLOCK * dtype.itemsize
+        return self.bind(self.blocks[key], "block")
 
     # -- one step ----------------------------------------------------------------------------------
 
@@ -120,17 +136,29 @@ class Source:
         self.release(i, step)
 
     def release(self, i: int, step: Any) -> None:
-        """Give back the buffers whose values are not used after this step."""
-        for root in {v.root for v in uses(step)}:
-            if self.last.get(root) == i and root in self.static:
+        """Give back the buffers, and let go of the arrays, whose values are not used after this step."""
+        done = [root for root in dict.fromkeys(v.root for v in [*uses(step), *made_by(step)]) if self.last.get(root, i) == i]
+        for root in done:
+            if root in self.static:
                 b = self.static.pop(root)
-                if not any(b is other for other in self.static.values()):
-                    self.free.setdefault((b.shape, b.dtype), []).append(b)
+                if not any(b.base is other.base for other in self.static.values()):
+                    self.free.append(b.base)
+        gone = [name for root in done if root not in self.leaving for name in self.locals.pop(root, ())]
+        if gone:
+            self.lines.append(f"del {', '.join(gone)}")
+
+    def local(self, v: Value, name: str) -> str:
+        """The name of a variable that is about to hold a value, or to look into it. Small ones are kept until the program ends."""
+        root = v.root
+        if np.size(root.sample) >= LET_GO and not (root.constant or root.source or root in self.static):
+            self.locals.setdefault(root, []).append(name)
+        return name
 
     def write_step(self, i: int, step: Step) -> None:
         out = step.outs[0]
         if step.several or out is None:
-            names = ", ".join("_" if o is None else o.name for o in step.outs)
+            self.shared.update(o for o in step.outs if o is not None)
+            names = ", ".join("_" if o is None else self.local(o, o.name) for o in step.outs)
             self.lines.append(f"{names}{',' if len(step.outs) == 1 else ''} = {self.call(step)}")
             return
         root = out.root
@@ -148,7 +176,18 @@ class Source:
             self.viewed(out, b)
             self.lines.append(f"{self.call(step, into=name)}  # {out.name}")
         else:
-            self.lines.append(f"{out.name} = {self.call(step)}")
+            text = self.call(step, into=self.name_to_overwrite(i, step, out))
+            self.lines.append(f"{self.local(out, out.name)} = {text}")
+
+    def name_to_overwrite(self, i: int, step: Step, out: Value) -> str:
+        """The variable of an array that ends with this elementwise step, and in whose memory its result can be; "" if there is none."""
+        if not (step.elementwise and isinstance(step.function, np.ufunc) and not step.kwargs and out.root is out):
+            return ""
+        for v in step.values():
+            ends = self.last.get(v) == i and v.name in self.locals.get(v, ()) and v not in self.leaving and v not in self.shared
+            if ends and v.sample.flags.owndata and v.sample.flags.c_contiguous and fits(v.sample, out.sample):
+                return v.name
+        return ""
 
     def viewed(self, v: Value, array: Any) -> None:
         self.views[v] = array
@@ -227,7 +266,7 @@ class Group:
         outside = dict.fromkeys(v for s in self.steps for v in s.values() if v not in inner)
         for v in outside:
             if np.shape(v.sample) == self.shape:
-                flat[v] = f"{to.speak(v)}_{v.name}" if v.constant else f"f_{v.name}"
+                flat[v] = f"{to.speak(v)}_{v.name}" if v.constant else to.local(v, f"f_{v.name}")
                 to.lines.append(f"{flat[v]} = {to.speak(v)}.reshape(-1)")
         sums: list[tuple[Value, str]] = []
         body: list[str] = []
@@ -235,7 +274,7 @@ class Group:
         reads = {name: f"s_{name}" for name in flat.values()}
         body += [f"{short} = {name}[lo:hi]" for name, short in reads.items()]
         for v, name in flat.items():
-            local[v] = reads[name]
+            local[v] = to.local(v, reads[name])
         last = {v: k for k, s in enumerate(self.steps) for v in s.values()}
         free: list[str] = []
         held: dict[Value, str] = {}
@@ -266,7 +305,6 @@ class Group:
                     if not into:
                         into = f"k{len(kinds)}"
                         kinds[into] = kind
-                        to.bytes += BLOCK * kind.itemsize
                     held[out] = into
                 else:
                     free += dying
@@ -285,7 +323,7 @@ class Group:
         to.lines += [f"{name} = 0.0" for _, name in sums]
         to.lines.append(f"for lo in range(0, {n}, {BLOCK}):")
         to.lines.append(f"    hi = min(lo + {BLOCK}, {n})")
-        to.lines += [f"    {k} = {to.bind(np.empty(BLOCK, kind), 'block')}[:hi - lo]" for k, kind in kinds.items()]
+        to.lines += [f"    {k} = {to.block(number, kind)}[:hi - lo]" for number, (k, kind) in enumerate(kinds.items())]
         to.lines += ["    " + line for line in body if line]
         for v, name in sums:
             to.lines.append(f"{v.name} = {to.bind(v.sample.dtype.type, v.sample.dtype.name)}({name})")
@@ -301,6 +339,10 @@ class Group:
             to.given[v] = to.bind(b, "b")
             to.viewed(v, b)
         to.lines.append(f"w_{v.name} = {to.speak(v)}.reshape(-1)")
+
+
+def fits(a: Any, like: Any) -> bool:
+    return (a.shape, a.dtype) == (like.shape, like.dtype)
 
 
 def is_sum(step: Step) -> bool:
@@ -380,6 +422,11 @@ def useful(steps: list[Any], leaving: list[Value]) -> list[Any]:
 def uses(step: Any) -> list[Value]:
     """The values that a step reads, or the steps of a group."""
     return [v for s in step.steps for v in s.values()] if isinstance(step, Group) else read_by(step)
+
+
+def made_by(step: Any) -> list[Value]:
+    """The values that a step makes. (Those of a group are used after it, or are blocks.)"""
+    return [o for o in step.outs if o is not None] if isinstance(step, Step) else []
 
 
 # -- what programs call --------------------------------------------------------------------------------

@@ -7,18 +7,19 @@ speed first looks at a plain global: which threads are not fast, or do not recor
 
 from __future__ import annotations
 
-import threading
+from _thread import _local as ThreadLocal  # threading.local, without loading the rest of `threading`
+from _thread import get_ident
 from collections.abc import Callable
 from typing import Any
 
 slow_threads: set[int] = set()  # the threads that are not in the usual mode, by number
 
 
-class Modes(threading.local):
+class Modes(ThreadLocal):
     """The state of one thread."""
 
     def __init__(self) -> None:
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
         self.grad = True
         self.forward = True  # whether forward mode computes tangents
         self.levels: list[Any] = []

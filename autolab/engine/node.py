@@ -8,8 +8,8 @@ A leaf tensor has no node of its own; gradients for it go to its *accumulator*, 
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
+from _thread import allocate_lock
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Union
 
@@ -292,7 +292,7 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     return total if total.shape == shape else np.reshape(total, shape)
 
 
-ADDING = threading.Lock()  # two threads may add to one leaf
+ADDING = allocate_lock()  # two threads may add to one leaf
 
 
 class AccumulateGrad(Node):

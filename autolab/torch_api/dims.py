@@ -113,7 +113,7 @@ def require_floats(t: Tensor, kernel: str) -> None:
 BOOLS = {np.dtype(np.bool_)}
 SHORT_INTEGERS = {np.dtype(c) for c in "?Bbhi"}  # all but int64, which PyTorch's kernels for floats often take, too
 INTEGERS = SHORT_INTEGERS | {np.dtype(np.int64)}
-HALVES = {dtypes.float16.numpy, dtypes.bfloat16.numpy}
+HALVES = dtypes.NARROW  # bfloat16 is among them as soon as there is one
 
 
 def refuse(t: Tensor, kernel: str, dtypes_refused: set[Any]) -> None:

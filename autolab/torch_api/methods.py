@@ -6,7 +6,6 @@ import builtins
 import operator as operators
 import warnings
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from types import FunctionType
 from typing import Any
 
@@ -293,7 +292,10 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     copy.requires_grad_(self.wants_grad)
     copy._grad = None if self._grad is None else _deepcopy(self._grad, memo)
     memo[id(self)] = copy
-    copy.__dict__.update(deepcopy(self.__dict__, memo))
+    if self.__dict__:
+        from copy import deepcopy  # has been loaded, or nobody would copy
+
+        copy.__dict__.update(deepcopy(self.__dict__, memo))
     return copy
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import functools
 import importlib
-import threading
 import types
+from _thread import _local as ThreadLocal
+from _thread import allocate_lock
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ OPERATORS = {
 }  # fmt: skip
 
 
-class State(threading.local):
+class State(ThreadLocal):
     """What this thread has switched off, and the modes it is in, the innermost last."""
 
     def __init__(self) -> None:
@@ -302,7 +303,7 @@ class TorchFunctionMode:
         state.modes.pop()
 
 
-counting = threading.Lock()
+counting = allocate_lock()
 within = 0  # modes that are entered, in all threads
 usual: dict[str, Any] = {}  # Tensor's own methods, while there are any
 

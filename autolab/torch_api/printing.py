@@ -125,7 +125,7 @@ def _ends(a: Any) -> Any:
 def numbers(array: Any, indent: int) -> str:
     """The entries of an array, as they stand inside tensor(...)."""
     array = np.asarray(array)
-    if array.dtype == dtypes.bfloat16.numpy:
+    if array.dtype in dtypes.NARROW and array.dtype != np.float16:  # bfloat16
         array = array.astype(np.float32)
     summarise = array.size > Options.threshold
     return _nested(array, indent, summarise, Formatter(_ends(array) if summarise else array))

@@ -49,6 +49,7 @@ def fusion(f=_chain, x=None):
     """
     x = torch.linspace(0.5, 1, 1_000_000) if x is None else x
     compiled = torch.compile(f)
+    compiled._compiled.keeps_numbers = True  # those of the blocks are shown
     with torch.no_grad():
         out = compiled(x)
         program = explain(compiled).programs[0]

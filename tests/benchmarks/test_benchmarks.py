@@ -1,8 +1,11 @@
+import time
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import autolab
-from benchmarks import measure, operators, programs
+from benchmarks import first_call, measure, memory, operators, programs
 from benchmarks.libraries import installed
 from benchmarks.report import moved, table
 from benchmarks.workloads import WORKLOADS, Program
@@ -86,3 +89,33 @@ def results(value):
     """The arrays of one result or several."""
     several = value if isinstance(value, tuple | list) else (value,)
     return [np.asarray(v.detach() if hasattr(v, "detach") else v) for v in several]
+
+
+def test_memory_is_what_a_step_needs_at_its_highest():
+    held = []
+
+    def step():
+        held[:] = [np.ones(1 << 18)]  # 2 MB that stay
+        np.ones(1 << 19).sum()  # 4 MB that go
+
+    tracemalloc.start()
+    step()
+    needed = memory.reported(step, lambda: None)
+    with_kept = memory.reported(step, held.clear)
+    tracemalloc.stop()
+    assert needed == pytest.approx(4, abs=0.1)
+    assert with_kept == pytest.approx(6, abs=0.1)
+
+
+def test_memory_of_small_programs_is_not_a_ratio():
+    found = {way: {"resident": mb, "arrays": mb / 2} for way, mb in [("torch", 0.8), ("eager", 0.4), ("compiled", 1.2)]}
+    assert memory.line("rnn", found).split() == ["rnn", "0.80", "MB", "0.50", "1.50", "0.40", "MB", "0.20", "MB", "0.60", "MB"]
+
+
+def test_time_within_a_timed_call_counts_once():
+    clock = first_call.Clock()
+    inner = clock.timed(lambda: sum(range(300_000)))
+    outer = clock.timed(lambda: (inner(), inner()))
+    start = time.process_time()
+    outer()
+    assert 0 < clock.seconds <= time.process_time() - start

@@ -38,6 +38,16 @@ def test_importing_autolab_loads_no_slow_part_of_the_standard_library(added):
     assert not added & SLOW
 
 
+def test_importing_autolab_loads_bfloat16_and_threads_with_their_first_use():
+    added = modules_after("import autolab") - modules_after("import numpy")
+    assert not added & {"copy", "ml_dtypes", "threading"}
+    assert "ml_dtypes" in modules_after("import autolab; autolab.ones(2, dtype=autolab.bfloat16)")
+
+
+def test_printing_a_tensor_does_not_load_bfloat16():
+    assert "ml_dtypes" not in modules_after("import autolab, sys; sys.stderr.write(str(autolab.ones(2)))")
+
+
 def test_importing_autolab_asks_about_notebooks_only_in_one(added):
     assert "autolab.utils.tracebacks" not in added
     assert "autolab.utils.tracebacks" in modules_after("import IPython, autolab")

@@ -11,7 +11,7 @@ from autolab.fast.kernels.nn import by_channel
 from autolab.rules import conv as rows
 from autolab.rules.conv import inner, places, reach
 
-ENTRIES = 2**20  # of the columns at a time: what does not fit into the cache is not laid out all at once
+ENTRIES = 2**18  # of the columns at a time: what does not fit into the cache is not laid out all at once
 LONG = 16  # entries in a row of the result: from here on what a tap sees are long runs in each sample, too
 FEW_ROWS = 32  # of a matrix of weights: up to here laying out the columns takes longer than some products more
 # A kernel of few weights is multiplied in pieces of so many products: for these OpenBLAS does not lay the matrices out anew first, which
@@ -127,7 +127,7 @@ def conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, dilation:
         inside = padded(x[some], padding)
         if size[-1] >= LONG and len(size) == 2 and all(s == 1 for s in stride) and w.shape[-2] <= FEW_ROWS:
             seen = rows_of_columns(inside, kernel, dilation)
-            made = np.empty((*out[some].shape[:2], size[0], inside.shape[-1]), out.dtype)
+            made: Any = np.empty((*out[some].shape[:2], size[0], inside.shape[-1]), out.dtype)
             np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(made)[..., : seen.shape[-1]], groups))
             out[some] = made[..., : size[-1]]
         elif size[-1] >= LONG:
@@ -137,6 +137,7 @@ def conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, dilation:
             seen = columns(samples_last(inside), kernel, stride, dilation)
             made = times(w, by_group(seen, groups)).reshape(*out.shape[1:], -1)
             out[some] = np.moveaxis(made, -1, 0)
+        inside = seen = made = None  # before the next samples are laid out
     if bias is not None:
         out += bias.reshape(-1, *(1,) * len(size))
     return out
@@ -157,12 +158,13 @@ def conv_input(g: Any, weight: Any, *, shape: Any, stride: Any, padding: Any, di
     alone = is_depthwise(weight.shape, groups)
     for some in parts(n, channels * math.prod(size) * (1 if alone else math.prod(kernel))):
         last = samples_last(g[some])
-        whole = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), last.shape[-1]), out.dtype)
+        whole: Any = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), last.shape[-1]), out.dtype)
         if not alone:
             seen = times(w, by_group(last.reshape(g.shape[1], -1), groups)).reshape(channels, -1, *last.shape[1:])
         for t, part in seen_by_taps(whole, kernel, size, stride, dilation):
             part += channel_beside(w[:, t, 0], last) * last if alone else seen[:, t]
         out[some] = np.moveaxis(whole[(slice(None), *inner(padding, shape)[1:])], -1, 0)
+        last = whole = seen = part = None
     return out
 
 
@@ -194,6 +196,7 @@ def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilat
             seen = by_group(columns_of_each(inside, kernel, stride, dilation), groups)
             own = by_group(places_in_a_row(g[some]), groups)
             out += np.matmul(seen, own.mT).sum(0).mT
+            inside = seen = own = None
             continue
         last, own = samples_last(inside), samples_last(g[some])
         if alone:
@@ -202,6 +205,7 @@ def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilat
         else:
             seen = columns(last, kernel, stride, dilation)
             out += against(by_group(own.reshape(rows, -1), groups), by_group(seen, groups))
+        inside = last = own = seen = None
     return out.reshape(rows, x.shape[1] // groups, *kernel)
 
 

@@ -1,0 +1,71 @@
+"""What a compiled program holds while it runs, and between two calls. Bytes are counted, not pages."""
+
+import tracemalloc
+
+import autolab as torch
+from autolab.compiler import explain, source_of
+
+
+def peak(call):
+    """The most bytes that are asked for during a call, beyond what there was before."""
+    tracemalloc.start()
+    call()
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return highest
+
+
+def compiled(f):
+    f = torch.compile(f)
+    f()
+    (program,) = explain(f).programs
+    return f, program
+
+
+def test_a_program_lets_go_of_what_it_does_not_need_any_more():
+    x = torch.rand(200, 1000)
+
+    def sorted_often():
+        y = x
+        for dim in (0, 1) * 5:
+            y = y.sort(dim=dim).values.flip(dim)
+        return y.sum()
+
+    f, _ = compiled(sorted_often)
+    assert peak(f) < 6 * x.nbytes  # a sort makes its places, too, of 8 bytes each
+
+
+def test_a_program_does_not_keep_the_numbers_of_the_traced_call():
+    x = torch.rand(100_000)
+    _, program = compiled(lambda: ((x * 2).exp() + 1).sum())
+    (chain,) = program.fused
+    made = [o.sample for step in chain for o in step.outs if o.sample.ndim]
+    assert {(a.shape, a.strides) for a in made} == {((100_000,), (0,))}  # one number, shown as many
+
+
+def test_chains_one_after_the_other_use_the_same_blocks():
+    x, y = torch.rand(100_000), torch.rand(100_001)
+    _, program = compiled(lambda: ((x * 2).exp() + 1).sum() + ((y * 2).exp() + 1).sum())
+    assert (len(program.fused), program.bytes) == (2, 4 << 15)
+
+
+def test_memory_of_a_buffer_serves_another_shape():
+    x = torch.rand(100, 50)
+    _, program = compiled(lambda: ((x * 2).sum(1) + (x.t() * 3).flatten().reshape(2500, 2).sum(0).sum()).sum())
+    assert program.bytes < 1.2 * x.nbytes
+
+
+def test_gradients_that_meet_are_added_in_the_memory_of_one():
+    x, places = torch.rand(2000, requires_grad=True), torch.arange(2000)
+
+    def step():
+        x.grad = None
+        (x[places] * x[places + 0] * x[places * 1]).sum().backward()
+
+    f, _ = compiled(step)
+    right = x.grad.clone()
+    added = [line for line in source_of(f).splitlines() if " = add(" in line]
+    assert added
+    assert all(line.split(" = add(")[1].count(", ") == 2 for line in added)
+    f()
+    assert (x.grad == right).all()
