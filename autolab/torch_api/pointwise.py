@@ -377,20 +377,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         if value.payload.dtype in dtypes.COMPLEX and not value.level and input.dtype is not dtypes.bool_:
             must_hold_complex(input, value.item())
         value = to(value, input.dtype)
-    elif input.payload.dtype not in dtypes.INEXACT:
-        value = _fitting(value, input.dtype)
+    else:
+        value = dtypes.fitting(value, input.payload.dtype)
     return apply(rows.masked_fill, (input, mask, value), NONE)
-
-
-def _fitting(value: Any, d: dtypes.dtype) -> Any:
-    """A Python number for a tensor of integers or bools. Raises RuntimeError if the dtype cannot hold it."""
-    if d is dtypes.bool_:
-        return builtins.bool(value)
-    limits = np.iinfo(d.numpy)
-    if not limits.min <= value <= limits.max:
-        c_type = "int64_t" if d is dtypes.int64 else f"{d.name}_t"
-        raise RuntimeError(f"value cannot be converted to type {c_type} without overflow: {value} does not fit {d!r}")
-    return int(value)
 
 
 @public(method=True)
