@@ -200,6 +200,16 @@ def bitwise_not(input: Tensor) -> Tensor:
     return apply(rows.bitwise_not, (input,), NONE)
 
 
+def scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """alpha * other, to be added to input. Raises RuntimeError for an alpha that their dtype does not hold."""
+    found = dtypes.result_type([getattr(t, "payload", t) for t in (input, other)])
+    if isinstance(alpha, builtins.bool) and found != np.bool_:
+        raise RuntimeError("Boolean alpha only supported for Boolean results. Write alpha=1.")
+    if isinstance(alpha, builtins.float) and found not in dtypes.INEXACT:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number. Convert one with .float().")
+    return other if alpha == 1 else other * alpha
+
+
 @public(method=True, inplace=True, out=True)
 def add(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     """input + alpha * other. Shapes broadcast, dtypes promote.
@@ -210,7 +220,7 @@ def add(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     if older:
         (input, other), (alpha,) = numbers_last("add", (input, other, *older), 2, "add(input, other, *, alpha=1)")
     operands("add", input, other)
-    return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)
+    return apply(rows.add, (input, other if type(alpha) is int and alpha == 1 else scaled(input, other, alpha)), NONE)
 
 
 @public(method=True, inplace=True, out=True, aliases="subtract")
@@ -223,7 +233,7 @@ def sub(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     if older:
         (input, other), (alpha,) = numbers_last("sub", (input, other, *older), 2, "sub(input, other, *, alpha=1)")
     operands("sub", input, other)
-    return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)
+    return apply(rows.sub, (input, other if type(alpha) is int and alpha == 1 else scaled(input, other, alpha)), NONE)
 
 
 @public(method=True, inplace=True, out=True, aliases="divide true_divide")
