@@ -1354,6 +1354,8 @@ class TensorMethods:
         """`repeat` that puts ones in front when there are fewer numbers than dims."""
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: _bool = False, copy: _bool = False, memory_format: Any = None) -> Tensor:
         """This tensor in another dtype, itself if it has it already."""
+    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
+        """Itself, or a copy in another dtype: all tensors are dense. masked_grad is taken and ignored."""
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a 0-d tensor."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> Any:

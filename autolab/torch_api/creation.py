@@ -386,6 +386,9 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
     convert = complex if made in dtypes.COMPLEX else float if made in dtypes.FLOATING else int
     low, high = (convert(_number(v, f"{name}(): argument '{which}'")) for which, v in ends)
     k, gap = np.arange(steps), (high - low) / builtins.max(steps - 1, 1)
+    if made == np.float32:  # PyTorch's step is one, too
+        low, high = float(np.float32(low)), float(np.float32(high))
+        gap = float(np.float32(np.float32(high - low) / np.float32(builtins.max(steps - 1, 1))))
     return np.where(k < steps // 2, low + gap * k, high - gap * (steps - 1 - k) if steps > 1 else low).astype(made)
 
 
