@@ -268,7 +268,8 @@ def fitting(value: Any, d: np.dtype[Any]) -> Any:
     >>> fitting(-1, np.dtype("uint8")), fitting(2.7, np.dtype("int64"))
     (255, 2)
     """
-    if d in FLOATING and type(value) is float and -65504.0 <= value <= 65504.0:  # the largest float16
+    kind, most = type(value), 3.4e38 if d == float32.numpy else 1.7e308 if d == float64.numpy else 65504.0 if d in FLOATING else -1.0
+    if (kind is float or kind is int) and -most <= value <= most:  # nearly always
         return value
     if isinstance(value, complex | np.complexfloating) and d not in COMPLEX and value.imag == 0:
         value = value.real

@@ -19,7 +19,6 @@ from autolab.engine.op import CODEGEN
 from autolab.engine.tensor import Tensor, blank
 
 ndarray, WHOLE = np.ndarray, (np.dtype(np.int64), np.dtype(np.int32))
-HOLDS_MOST = frozenset(map(np.dtype, ("float16", "float32", "float64", "int32", "int64", "bool")))  # all numbers within +-65504
 
 
 def is_plain(t: Tensor) -> bool:
@@ -81,9 +80,12 @@ def quick_write(setitem: Callable[..., Any]) -> Callable[..., Any]:
         if dims and can_write(self):
             raw, kind = self.payload, type(value)
             if kind is int or kind is float or kind is bool:
-                if raw.dtype not in HOLDS_MOST or not -65504 <= value <= 65504:
+                if not -65504 <= value <= 65504:  # the largest float16; `setitem` looks whether the dtype holds more
                     return setitem(self, key, value)
-                new = np.asarray(value).astype(raw.dtype)
+                try:
+                    new = np.asarray(value, raw.dtype)
+                except OverflowError:  # an integer that its dtype does not hold
+                    return setitem(self, key, value)
             elif not isinstance(value, Tensor) or not is_plain(value) or value.payload.dtype != raw.dtype:
                 return setitem(self, key, value)
             else:

@@ -283,7 +283,9 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     if not isinstance(size, list | tuple):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     number = _number(fill_value, "full(): argument 'fill_value' (position 2)")
-    value = as_array(dtypes.fitting(number, as_array(number).dtype if dtype is None else numpy_dtype(dtype, "full")), dtype)
+    floating = dtypes.default.floating if type(number) is builtins.float else None
+    d = floating if dtype is None else numpy_dtype(dtype, "full")
+    value = as_array(number) if d is None else np.asarray(dtypes.fitting(number, d), d)
     return finish(np.full(lengths_of((size,), "full"), value, value.dtype), requires_grad, device)
 
 

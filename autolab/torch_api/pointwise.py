@@ -202,11 +202,13 @@ def bitwise_not(input: Tensor) -> Tensor:
 
 def scaled(input: Any, other: Any, alpha: Any) -> Any:
     """alpha * other, to be added to input. Raises RuntimeError for an alpha that their dtype does not hold."""
-    found = dtypes.result_type([getattr(t, "payload", t) for t in (input, other)])
-    if isinstance(alpha, builtins.bool) and found != np.bool_:
-        raise RuntimeError("Boolean alpha only supported for Boolean results. Write alpha=1.")
-    if isinstance(alpha, builtins.float) and found not in dtypes.INEXACT:
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number. Convert one with .float().")
+    kind = type(alpha)
+    if kind is builtins.bool or (kind is builtins.float and not (isinstance(input, Tensor) and input.payload.dtype in dtypes.INEXACT)):
+        found = dtypes.result_type([getattr(t, "payload", t) for t in (input, other)])
+        if kind is builtins.bool and found != np.bool_:
+            raise RuntimeError("Boolean alpha only supported for Boolean results. Write alpha=1.")
+        if kind is builtins.float and found not in dtypes.INEXACT:
+            raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number. Convert one with .float().")
     return other if alpha == 1 else other * alpha
 
 
