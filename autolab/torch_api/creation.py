@@ -385,7 +385,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
     for which, v in ends:
         if isinstance(v, Tensor) and v.ndim:
             raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {which} with {v.ndim} dimension(s).")
-    convert = complex if made in dtypes.COMPLEX else float if made in dtypes.FLOATING else int
+    convert: Any = complex if made in dtypes.COMPLEX else float if made in dtypes.FLOATING else int
     low, high = (convert(_number(v, f"{name}(): argument '{which}'")) for which, v in ends)
     k, gap = np.arange(steps), (high - low) / builtins.max(steps - 1, 1)
     if made == np.float32:  # PyTorch's step is one, too
