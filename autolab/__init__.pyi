@@ -460,11 +460,11 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given."""
 fx: ModuleType
-def gather(input: Tensor, dim: _int, index: Tensor, *, out: Any = None) -> Tensor:
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Any = None) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
     Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
-    Raises RuntimeError for an index of another number of dims, or longer than the input.
+    sparse_grad is taken; gradients are dense. Raises RuntimeError for an index of another number of dims, or longer than the input.
     """
 def gcd(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Greatest common divisor. Integers and bools only. Entry by entry; shapes broadcast."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from _thread import _local as ThreadLocal
 from typing import Any
 
@@ -239,7 +240,7 @@ def result_type(operands: list[Any]) -> np.dtype[Any]:
     >>> result_type([np.ones(2, np.float32), np.float64(3), 4])
     dtype('float32')
     """
-    ranks: list[np.dtype[Any] | None] = [None, None, None]
+    ranks: list[np.dtype[Any] | None] = [None, None, None]  # numbers, 0-d tensors, tensors with dims
     for a in operands:
         if isinstance(a, np.ndarray | np.generic) or hasattr(a, "dtype"):
             rank, d = (2 if a.ndim else 1), np.dtype(a.dtype)
@@ -251,10 +252,41 @@ def result_type(operands: list[Any]) -> np.dtype[Any]:
         ranks[rank] = d if ranks[rank] is None else promote_types(ranks[rank], d)  # type: ignore[arg-type]
     result: Any = None
     for d in reversed(ranks):
+        if d in UNSIGNED and result == _BOOL:
+            promote_types(result, d)  # refused
         if d is not None and (result is None or category(d) > category(result)):
             result = complex_of(result) if d in COMPLEX and result in FLOATING else d  # as precise as what is of the higher rank
     assert result is not None
     return result  # type: ignore[no-any-return]
+
+
+def fitting(value: Any, d: np.dtype[Any]) -> Any:
+    """A number to fill tensors of a dtype with. In an unsigned dtype a negative integer wraps round, as in C.
+
+    Raises RuntimeError if the dtype does not hold it.
+
+    >>> fitting(-1, np.dtype("uint8")), fitting(2.7, np.dtype("int64"))
+    (255, 2)
+    """
+    kind, most = type(value), 3.4e38 if d == float32.numpy else 1.7e308 if d == float64.numpy else 65504.0 if d in FLOATING else -1.0
+    if (kind is float or kind is int) and -most <= value <= most:  # nearly always
+        return value
+    if isinstance(value, complex | np.complexfloating) and d not in COMPLEX and value.imag == 0:
+        value = value.real
+    if d == _BOOL:
+        return bool(value)
+    if d in INEXACT:
+        largest = (2 - 2**-7) * 2.0**127 if of(d) is bfloat16 else float(np.finfo(real_of(d)).max)
+        fits = d in COMPLEX or not isinstance(value, complex | np.complexfloating)
+        fits = fits and all(abs(part) <= largest or not math.isfinite(part) for part in (value.real, value.imag))
+    else:
+        limits = np.iinfo(d)
+        wraps = d.kind == "u" and isinstance(value, int | np.integer)
+        fits = not isinstance(value, complex | np.complexfloating) and (-limits.max if wraps else limits.min) <= value <= limits.max
+    if not fits:
+        name = c_name(of(d)) if d in INEXACT or d == int32.numpy else f"{of(d).name}_t"
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow: {value} does not fit {of(d)!r}.")
+    return value if d in INEXACT else int(value) % (limits.max + 1) if d.kind == "u" else int(value)
 
 
 def cast(a: Any, d: np.dtype[Any]) -> Any:

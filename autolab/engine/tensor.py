@@ -60,6 +60,10 @@ class RemovableHandle:
         self._hooks = hooks
         hooks[self.id] = hook
 
+    def hooks_dict_ref(self) -> dict[int, Callable[..., Any]]:
+        """The hooks that are registered in the same place, by `id`."""
+        return self._hooks
+
     def remove(self) -> None:
         self._hooks.pop(self.id, None)
 

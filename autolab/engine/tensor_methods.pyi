@@ -636,11 +636,11 @@ class TensorMethods:
         """`frac`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def frexp(self) -> Any:
         """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent. Raises RuntimeError for integers."""
-    def gather(self, dim: _int, index: Tensor) -> Tensor:
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
         Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
-        Raises RuntimeError for an index of another number of dims, or longer than the input.
+        sparse_grad is taken; gradients are dense. Raises RuntimeError for an index of another number of dims, or longer than the input.
         """
     def gcd(self, other: Any, *, out: Any = None) -> Tensor:
         """Greatest common divisor. Integers and bools only. Entry by entry; shapes broadcast."""
@@ -939,6 +939,8 @@ class TensorMethods:
 
         Shapes: (..., n, m) gives (..., m, n).
         """
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+        """Replace each number by callable(number, number of x, number of y), one by one. Raises RuntimeError if one of them requires grad."""
     def map_(self, other: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
@@ -1352,6 +1354,8 @@ class TensorMethods:
         """`repeat` that puts ones in front when there are fewer numbers than dims."""
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: _bool = False, copy: _bool = False, memory_format: Any = None) -> Tensor:
         """This tensor in another dtype, itself if it has it already."""
+    def to_dense(self, dtype: Any = None, *, masked_grad: _bool | None = None) -> Tensor:
+        """Itself, or a copy in another dtype: all tensors are dense. masked_grad is taken and ignored."""
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a 0-d tensor."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> Any:

@@ -80,7 +80,12 @@ def quick_write(setitem: Callable[..., Any]) -> Callable[..., Any]:
         if dims and can_write(self):
             raw, kind = self.payload, type(value)
             if kind is int or kind is float or kind is bool:
-                new = np.asarray(value).astype(raw.dtype)
+                if not -65504 <= value <= 65504:  # the largest float16; `setitem` looks whether the dtype holds more
+                    return setitem(self, key, value)
+                try:
+                    new = np.asarray(value, raw.dtype)
+                except OverflowError:  # an integer that its dtype does not hold
+                    return setitem(self, key, value)
             elif not isinstance(value, Tensor) or not is_plain(value) or value.payload.dtype != raw.dtype:
                 return setitem(self, key, value)
             else:

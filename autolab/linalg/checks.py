@@ -19,7 +19,8 @@ def run(row: Op, *args: Any, **settings: Any) -> Any:
     try:
         return apply(row, args, settings)
     except np.linalg.LinAlgError as error:  # NumPy's is a ValueError
-        raise LinAlgError(_why(row.name, args[0])) from error
+        why = _why(row.name, args[0])
+        raise (RuntimeError if "should not contain" in why else LinAlgError)(why) from error
 
 
 def _why(name: str, A: Tensor) -> str:

@@ -8,11 +8,12 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.linalg.checks import eye, floats, matrix, run, square, zeros_info
+from autolab.linalg.checks import eye, floats, matrix, run, square, under_autocast, zeros_info
 from autolab.linalg.solving import permutation, solve_triangular, unpack
 from autolab.rules import complex_matrix as complex_rows
 from autolab.rules import matrix as rows
 from autolab.torch_api import diagonals, index, pointwise, reduce, shape
+from autolab.torch_api.dims import HALVES, refuse, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 from autolab.torch_api.named_results import named
@@ -137,6 +138,7 @@ def eig(A: Tensor) -> Any:
     >>> torch.linalg.eig(tensor([[0., 1.], [-1., 0.]])).eigenvalues.imag.abs()
     tensor([1., 1.])
     """
+    refuse(under_autocast("linalg.eig", require_tensor(A, "linalg.eig", "A")), "linalg_eig_out_cpu", HALVES)
     A = square(A, "linalg.eig")
     return eig_result(*run(complex_rows.eig, A if A.is_complex() else A.to(A.dtype.to_complex())))
 

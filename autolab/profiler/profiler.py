@@ -152,9 +152,9 @@ class profile:
         """Say that a step of the loop is over."""
         save = self.plan(self.step_num) is ProfilerAction.RECORD_AND_SAVE
         self._close_mark()
+        self.step_num += 1
         if save and self._end() and self.on_trace_ready is not None:
             self.on_trace_ready(self)
-        self.step_num += 1
         self._begin()
 
     def _begin(self) -> None:

@@ -7,7 +7,7 @@ turned by a phase, which says nothing; a function that depends on it has no deri
 import numpy as np
 
 from autolab.engine.op import ADJOINT, GENERAL, op
-from autolab.rules import input_checks, matrix
+from autolab.rules import input_checks, lapack, matrix
 from autolab.rules.complex_numbers import instead_of, takes_complex
 from autolab.rules.matrix import gaps, inv, solve
 from autolab.rules.reduce import call_row
@@ -31,7 +31,7 @@ def on_diagonal(x, like):
 
 # The sign is det / |det|, and moves with the imaginary part of the trace of inv(x) @ dx.
 slogdet = instead_of(matrix.slogdet, op(
-    "slogdet_complex", lambda x: tuple(np.linalg.slogdet(x)), GENERAL, node="LinalgSlogdetBackward0", outputs=2, batch=call_row,
+    "slogdet_complex", lambda x: lapack.slogdet(x), GENERAL, node="LinalgSlogdetBackward0", outputs=2, batch=call_row,
     complex=ADJOINT,
     x=lambda g, x, out_0: (g[1] + 1j * np.imag(np.conj(out_0) * g[0]))[..., None, None] * mH(inv(x, check=False)),
 ))  # fmt: skip

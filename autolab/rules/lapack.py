@@ -35,6 +35,39 @@ def cholesky(x):
     return out
 
 
+def whole_nan(x):
+    """The matrices, those with a nan all nan: pivoting passes over a single one, and may then find a zero."""
+    return np.where(np.isnan(x).any((-2, -1), keepdims=True), np.asarray(np.nan, x.dtype), x)
+
+
+def passes_nan_on(function):
+    """The function, for which a matrix with a nan is not singular."""
+
+    @functools.wraps(function)
+    def checked(x, *more):
+        try:
+            return function(x, *more)
+        except np.linalg.LinAlgError:
+            if not has_nan(x):
+                raise
+            return function(whole_nan(x), *more)
+
+    return checked
+
+
+def det(x):
+    """NumPy's; nan of a matrix with a nan."""
+    out = np.linalg.det(x)
+    return out if np.asarray(out).all() or not has_nan(x) else np.linalg.det(whole_nan(x))
+
+
+def slogdet(x):
+    """NumPy's; (sign, nan) of a matrix with a nan."""
+    sign, logabsdet = np.linalg.slogdet(x)
+    return (sign, logabsdet) if np.asarray(sign).all() or not has_nan(x) else tuple(np.linalg.slogdet(whole_nan(x)))
+
+
 inv, solve = np.linalg.inv, np.linalg.solve
 if sys.platform == "emscripten":
     inv, solve = map(raises_for_nan, (inv, solve))
+inv, solve = map(passes_nan_on, (inv, solve))

@@ -164,11 +164,11 @@ def cofactor_rule(g, x, out):
 
 cofactor = op("cofactor", cofactor_values, GENERAL, batch=call_row, x=cofactor_rule)
 det = op(
-    "det", lambda x: np.linalg.det(x), GENERAL, numpy=np.linalg.det, node="LinalgDetBackward0", batch=call_row,
+    "det", lambda x: lapack.det(x), GENERAL, numpy=np.linalg.det, node="LinalgDetBackward0", batch=call_row,
     x=lambda g, x: g[..., None, None] * cofactor(x),
 )  # fmt: skip
 slogdet = op(
-    "slogdet", lambda x: tuple(np.linalg.slogdet(x)), GENERAL, node="LinalgSlogdetBackward0", outputs=2,
+    "slogdet", lambda x: lapack.slogdet(x), GENERAL, node="LinalgSlogdetBackward0", outputs=2,
     batch=call_row,
     x=lambda g, x: g[1][..., None, None] * inv(x, check=False).mT,
 )  # fmt: skip

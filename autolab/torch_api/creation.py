@@ -110,9 +110,10 @@ def _from_lists(data: Any, wanted: Any) -> Any:
         raise _not_numbers(data, sample)
     if array.dtype.kind == "u" and array.dtype != wanted:
         raise ValueError(_OVERFLOW)
-    if wanted is not None and wanted.kind in "iu" and array.dtype.kind == "i" and array.size:
+    if wanted is not None and wanted.kind in "iu" and array.dtype.kind in "if" and array.size:
         limits = np.iinfo(wanted)
-        if array.min() < limits.min or array.max() > limits.max:
+        wraps = wanted.kind == "u" and array.dtype.kind == "i"
+        if not (array.min() >= (-limits.max if wraps else limits.min) and array.max() <= limits.max):  # nan fits nowhere
             raise RuntimeError(
                 f"value cannot be converted to type {wanted} without overflow: found {array.min()} to {array.max()}, "
                 f"{wanted} holds {limits.min} to {limits.max}."
@@ -273,7 +274,7 @@ def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, r
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given.
 
-    Raises TypeError for a size that is not a tuple or list.
+    Raises TypeError for a size that is not a tuple or list, RuntimeError for a number that does not fit the dtype.
 
     >>> full((2, 2), 7)
     tensor([[7, 7],
@@ -281,7 +282,10 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     """
     if not isinstance(size, list | tuple):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
-    value = as_array(_number(fill_value, "full(): argument 'fill_value' (position 2)"), dtype)
+    number = _number(fill_value, "full(): argument 'fill_value' (position 2)")
+    floating = dtypes.default.floating if type(number) is builtins.float else None
+    d = floating if dtype is None else numpy_dtype(dtype, "full")
+    value = as_array(number) if d is None else np.asarray(dtypes.fitting(number, d), d)
     return finish(np.full(lengths_of((size,), "full"), value, value.dtype), requires_grad, device)
 
 
@@ -381,9 +385,12 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
     for which, v in ends:
         if isinstance(v, Tensor) and v.ndim:
             raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {which} with {v.ndim} dimension(s).")
-    convert = complex if made in dtypes.COMPLEX else float if made in dtypes.FLOATING else int
+    convert: Any = complex if made in dtypes.COMPLEX else float if made in dtypes.FLOATING else int
     low, high = (convert(_number(v, f"{name}(): argument '{which}'")) for which, v in ends)
     k, gap = np.arange(steps), (high - low) / builtins.max(steps - 1, 1)
+    if made == np.float32:  # PyTorch's step is one, too
+        low, high = float(np.float32(low)), float(np.float32(high))
+        gap = float(np.float32(np.float32(high - low) / np.float32(builtins.max(steps - 1, 1))))
     return np.where(k < steps // 2, low + gap * k, high - gap * (steps - 1 - k) if steps > 1 else low).astype(made)
 
 

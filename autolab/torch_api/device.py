@@ -31,6 +31,14 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
+    def __enter__(self) -> device:
+        """Make tensors there in the block. Raises PyTorch's error for a place other than the CPU."""
+        require_cpu(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
 
 CPU = device("cpu")
 

@@ -21,7 +21,7 @@ from autolab.torch_api.public import public
 from autolab.torch_api.shape import common_shape, expand, movedim, reshape, unsqueeze
 
 Key = tuple[Any, ...]
-SEVERAL = (list, tuple, slice, Tensor)
+SEVERAL = (list, tuple, range, slice, Tensor)
 INT64 = np.dtype(np.int64)
 ALL = (slice(None),) * 64  # as many dims as NumPy has
 
@@ -69,7 +69,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 def expand_key(self: Tensor, key: Key) -> list[Any]:
     """The key with one item for each dim: Ellipsis and missing dims become full slices, tensors and lists become arrays."""
-    if len(key) == 1 and type(key[0]) is list and any(k is None or k is ... or isinstance(k, SEVERAL) for k in key[0]):
+    if len(key) == 1 and type(key[0]) is list and len(key[0]) < 32 and any(k is None or k is ... or isinstance(k, SEVERAL) for k in key[0]):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated: x[[i, j]] with lists, tensors or slices i and j is "
             "x[i, j], one index for each dim. Use x[tuple(seq)] instead of x[seq].",
@@ -103,6 +103,10 @@ def as_index(k: Any) -> Any:
         if k.payload.dtype.kind not in "biu" or k.payload.dtype in dtypes.UNSIGNED:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if k.payload.dtype == np.uint8:  # bytes are a mask, as they were before there were bools
+            warnings.warn(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead: x[mask.bool()].", UserWarning,
+                stacklevel=4,
+            )  # fmt: skip
             return np.asarray(k.payload) != 0
         if k.level and not isinstance(k.payload, np.ndarray | np.generic):
             return k  # one for each sample of a vmap
@@ -244,11 +248,11 @@ def index_tensor(index: Any, name: str) -> Tensor:
 
 
 @public(method=True, out=True)
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
     Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
-    Raises RuntimeError for an index of another number of dims, or longer than the input.
+    sparse_grad is taken; gradients are dense. Raises RuntimeError for an index of another number of dims, or longer than the input.
 
     >>> gather(tensor([[1, 2], [3, 4]]), 1, tensor([[0], [1]]))
     tensor([[1],

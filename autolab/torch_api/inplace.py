@@ -156,6 +156,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     if isinstance(value, complex):
         must_hold_complex(self, value)
+    elif not isinstance(value, Tensor):
+        value = dtypes.fitting(value, self.payload.dtype)
     return overwrite(self, elementwise.fill(self, value))
 
 
@@ -180,6 +182,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
             raise TypeError(f"can't assign a {kind} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...).")
         if isinstance(value, complex):
             must_hold_complex(self, value)
+        elif self.payload.dtype not in dtypes.NARROW:
+            value = dtypes.fitting(value, self.payload.dtype)
         value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
     items = expand_key(self, key if type(key) is tuple else (key,))
     if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap

@@ -30,6 +30,16 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return self if is_contiguous(self, memory_format) else apply(rows.clone, (self,), {"order": "C"})
 
 
+@method
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """Itself, or a copy in another dtype: all tensors are dense. masked_grad is taken and ignored.
+
+    >>> tensor([1, 2]).to_dense(torch.float64)
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    return self if dtype is None else self.to(dtype)
+
+
 def forget_base(result: Any, *inputs: Any) -> Any:
     """A result whose last step was to look at a temporary in another way: nobody else knows that memory, so it is not a view.
 

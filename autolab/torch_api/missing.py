@@ -42,7 +42,6 @@ INSTEAD = {
     "quantize_per_tensor": "there are no quantised tensors",
     "share_memory_": "threads see the same tensors, and processes get copies",
     "tensorboard": "print, or matplotlib",
-    "to_dense": "all tensors are dense already: leave it out",
 }
 
 # All public attributes of torch.Tensor in PyTorch 2.13 that were missing when this list was made, and some that may come.
@@ -53,7 +52,7 @@ igamma_ igammac igammac_ indices int_repr ipu is_coalesced is_distributed is_sam
 less_equal_ lgamma lgamma_ lstsq map_ map2_ module_load mtia new not_equal not_equal_ polygamma polygamma_ prelu
 q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce resize resize_
 resize_as resize_as_ resize_as_sparse_ row_indices share_memory_ slice_inverse smm solve sparse_dim sparse_mask sparse_resize_
-sparse_resize_and_clear_ sspaddmm stft storage storage_offset storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
+sparse_resize_and_clear_ sspaddmm stft storage storage_offset storage_type symeig to_mkldnn to_padded_tensor to_sparse
 to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr unsafe_chunk unsafe_split unsafe_split_with_sizes
 untyped_storage values xpu
 """.split()

@@ -183,12 +183,13 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
 
 @public()
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A 0-d tensor of one number, of the default floating dtype unless given.
+    """A 0-d tensor of one number, of the default floating dtype unless given. Raises RuntimeError if that does not hold it.
 
     >>> scalar_tensor(2)
     tensor(2.)
     """
-    return finish(np.asarray(creation._number(s, "scalar_tensor(): argument 's'"), _floating(dtype)), requires_grad, device)
+    d, value = np.dtype(_floating(dtype)), creation._number(s, "scalar_tensor(): argument 's' (position 1)")
+    return finish(np.asarray(value if d in dtypes.NARROW else dtypes.fitting(value, d), d), requires_grad, device)
 
 
 def _window(name: str, length: int, periodic: bool, shape: Any, options: dict[str, Any]) -> Tensor:

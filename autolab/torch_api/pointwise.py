@@ -200,6 +200,18 @@ def bitwise_not(input: Tensor) -> Tensor:
     return apply(rows.bitwise_not, (input,), NONE)
 
 
+def scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """alpha * other, to be added to input. Raises RuntimeError for an alpha that their dtype does not hold."""
+    kind = type(alpha)
+    if kind is builtins.bool or (kind is builtins.float and not (isinstance(input, Tensor) and input.payload.dtype in dtypes.INEXACT)):
+        found = dtypes.result_type([getattr(t, "payload", t) for t in (input, other)])
+        if kind is builtins.bool and found != np.bool_:
+            raise RuntimeError("Boolean alpha only supported for Boolean results. Write alpha=1.")
+        if kind is builtins.float and found not in dtypes.INEXACT:
+            raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number. Convert one with .float().")
+    return other if alpha == 1 else other * alpha
+
+
 @public(method=True, inplace=True, out=True)
 def add(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     """input + alpha * other. Shapes broadcast, dtypes promote.
@@ -210,7 +222,7 @@ def add(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     if older:
         (input, other), (alpha,) = numbers_last("add", (input, other, *older), 2, "add(input, other, *, alpha=1)")
     operands("add", input, other)
-    return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)
+    return apply(rows.add, (input, other if type(alpha) is int and alpha == 1 else scaled(input, other, alpha)), NONE)
 
 
 @public(method=True, inplace=True, out=True, aliases="subtract")
@@ -223,7 +235,7 @@ def sub(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     if older:
         (input, other), (alpha,) = numbers_last("sub", (input, other, *older), 2, "sub(input, other, *, alpha=1)")
     operands("sub", input, other)
-    return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)
+    return apply(rows.sub, (input, other if type(alpha) is int and alpha == 1 else scaled(input, other, alpha)), NONE)
 
 
 @public(method=True, inplace=True, out=True, aliases="divide true_divide")
@@ -377,20 +389,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         if value.payload.dtype in dtypes.COMPLEX and not value.level and input.dtype is not dtypes.bool_:
             must_hold_complex(input, value.item())
         value = to(value, input.dtype)
-    elif input.payload.dtype not in dtypes.INEXACT:
-        value = _fitting(value, input.dtype)
+    else:
+        value = dtypes.fitting(value, input.payload.dtype)
     return apply(rows.masked_fill, (input, mask, value), NONE)
-
-
-def _fitting(value: Any, d: dtypes.dtype) -> Any:
-    """A Python number for a tensor of integers or bools. Raises RuntimeError if the dtype cannot hold it."""
-    if d is dtypes.bool_:
-        return builtins.bool(value)
-    limits = np.iinfo(d.numpy)
-    if not limits.min <= value <= limits.max:
-        c_type = "int64_t" if d is dtypes.int64 else f"{d.name}_t"
-        raise RuntimeError(f"value cannot be converted to type {c_type} without overflow: {value} does not fit {d!r}")
-    return int(value)
 
 
 @public(method=True)

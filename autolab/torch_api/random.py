@@ -167,7 +167,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     >>> binomial(tensor([10., 10.]), tensor([0., 1.]))
     tensor([ 0., 10.])
     """
-    require_floats(require_tensor(count, "binomial", "count"), "binomial_cpu")
+    for name, t in (("count", count), ("prob", prob)):
+        if require_tensor(t, "binomial", name).payload.dtype not in dtypes.FLOATING:
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {t.dtype}. Convert it: {name}.float().")
     found = np.asarray(source(generator).binomial(count.numbers().astype(np.int64), _probabilities(prob)))
     return finish(found.astype(count.payload.dtype))
 

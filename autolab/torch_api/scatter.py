@@ -47,7 +47,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     src = value if src is None else src
     number = not isinstance(src, Tensor)
     if number:
-        src = new_tensor(np.full(index.shape, src, input.payload.dtype))
+        src = new_tensor(np.full(index.shape, dtypes.fitting(src, input.payload.dtype), input.payload.dtype))
     if reduce is not None:
         if reduce not in ("add", "multiply"):
             raise RuntimeError(f"reduce argument must be either add or multiply, but it is {reduce!r}")
@@ -195,7 +195,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         source = expand(pointwise.to(value, input.dtype), lengths)
     else:
-        source = new_tensor(np.full(lengths, value, input.payload.dtype))
+        source = new_tensor(np.full(lengths, dtypes.fitting(value, input.payload.dtype), input.payload.dtype))
     wide, where, what = spread("index_fill_()", input, dim, index, source)
     return reshape(scatter(wide, dim, where, what), input.shape)
 

@@ -332,6 +332,16 @@ def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Te
     return map_entries(self, callable, (self, other), "map_")
 
 
+@method
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace each number by callable(number, number of x, number of y), one by one. Raises RuntimeError if one of them requires grad.
+
+    >>> tensor([1., 2.]).map2_(tensor([3., 4.]), tensor([5., 6.]), lambda a, b, c: a + b * c)
+    tensor([16., 26.])
+    """
+    return map_entries(self, callable, (self, x, y), "map2_")
+
+
 def map_entries(self: Tensor, function: Callable[..., Any], inputs: tuple[Tensor, ...], name: str) -> Tensor:
     if any(t.requires_grad for t in inputs):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")

@@ -153,6 +153,15 @@ def test_a_scheduled_profile_hands_over_each_time_its_steps_are_recorded(x):
     assert handed == [["ProfilerStep#1", "ProfilerStep#2"], ["ProfilerStep#4", "ProfilerStep#5"]]
 
 
+def test_a_profile_is_handed_over_when_its_last_step_is_counted(x):
+    numbers = []
+    with scheduled(schedule=schedule(wait=1, warmup=1, active=2), on_trace_ready=lambda p: numbers.append(p.step_num)) as p:
+        for _ in range(5):
+            _ = x * 2
+            p.step()
+    assert numbers == [4]  # as in PyTorch
+
+
 def test_a_profile_without_a_schedule_records_all(x):
     with scheduled() as p:
         _ = x * 2

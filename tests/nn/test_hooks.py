@@ -264,3 +264,10 @@ def test_the_two_kinds_of_backward_hooks_for_all_modules_do_not_mix():
     for first, second in itertools.permutations(("register_module_backward_hook", "register_module_full_backward_hook")):
         with getattr(module, first)(print), pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
             getattr(module, second)(print)
+
+
+def test_a_handle_knows_the_hooks_of_its_place(layer, x):
+    first, second = (layer.register_forward_pre_hook(lambda *_: None) for _ in range(2))
+    assert {first.id, second.id} <= set(first.hooks_dict_ref())
+    first.remove()
+    assert first.id not in second.hooks_dict_ref()

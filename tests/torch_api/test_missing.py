@@ -15,7 +15,7 @@ from autolab.torch_api.missing import TENSOR, MissingMethod, MissingName, explai
     (lambda: autolab.nn.functional.reluu, "Did you mean: 'relu'"),
     (lambda: autolab.optim.Adan, "Did you mean: 'Adam'"),
     (lambda: autolab.zqxj, "docs/differences-from-pytorch.md"),
-    (lambda: autolab.ones(1).to_dense, "^'Tensor' object has no attribute 'to_dense'. .*leave it out"),
+    (lambda: autolab.ones(1).to_sparse, "^'Tensor' object has no attribute 'to_sparse'. .*all tensors are dense"),
     (lambda: autolab.Tensor.to_sparse, "type object 'Tensor' has no attribute 'to_sparse'"),
 ])  # fmt: skip
 def test_the_sentence_begins_as_pythons_and_says_what_was_meant(ask, words):

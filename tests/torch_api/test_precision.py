@@ -69,3 +69,18 @@ def test_far_out_values_and_gradients_are_pytorchs(torch, name):
         found.append((y.detach().numpy(), x.grad.numpy()))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-300)
+
+
+@pytest.mark.parametrize("ends", [(-1.0, 1.0), (0.1, 3.7), (0.0, 6.283185307179586)])
+def test_float32_counts_between_two_ends_as_pytorch_does(torch, ends):
+    for steps in (2, 7, 28, 101):
+        assert autolab.linspace(*ends, steps).tolist() == torch.linspace(*ends, steps).tolist()
+
+
+@pytest.mark.parametrize("align_corners", [True, False])
+def test_the_grid_of_an_identity_is_pytorchs_so_its_gradients_are(torch, align_corners):
+    grids = [
+        T.nn.functional.affine_grid(T.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 12, 28), align_corners=align_corners)
+        for T in (autolab, torch)
+    ]
+    assert grids[0].tolist() == grids[1].tolist()  # to the bit: between two entries, the side decides about the gradient

@@ -48,6 +48,13 @@ def test_no_other_device_is_there(lib):
     assert lib.cuda.get_rng_state_all() == [] and lib.cuda.max_memory_allocated() == 0 and not lib.distributed.is_initialized()
     lib.cuda.manual_seed_all(3)
     lib.set_default_device("cpu")
+    with lib.device("cpu") as place:
+        assert lib.ones(1).device == place
+
+
+def test_a_block_on_another_device_is_refused():
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"), autolab.device("cuda"):
+        pass
 
 
 def test_what_was_said_about_warnings_is_remembered(lib):

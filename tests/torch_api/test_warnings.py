@@ -58,3 +58,10 @@ def test_only_inputs_is_what_grad_always_does(lib):
     x = lib.ones(2, requires_grad=True)
     with pytest.warns(FutureWarning, match="only_inputs argument is deprecated and is ignored now"):
         lib.autograd.grad(x.sum(), x, only_inputs=False)
+
+
+def test_bytes_as_a_mask_are_deprecated(x):
+    import autolab
+
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead"):
+        assert x[autolab.tensor([1], dtype=autolab.uint8)].shape == (1,)

@@ -238,7 +238,7 @@ def cross_entropy(
     if weight is None and (one or input.payload.ndim == 2) and target.payload.ndim == dim and 0 not in input.shape and is_floating(input):
         if _check_classes(input, target, weight, input.payload.shape[dim], ignore_index) is not False:
             i = target.all_numbers()
-            if not i.size or i.min() >= 0:
+            if not i.size or (i.min() >= 0 and i.max() < input.payload.shape[dim]):
                 return apply(nn.cross_entropy, (input, target), {"reduction": reduction})
     return nll_loss(_log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as index_rows
@@ -36,7 +37,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"dimension {input.ndim}"
         )
     if mode == "constant":
-        return constant(input, pad, 0 if value is None else value)
+        return constant(input, pad, 0 if value is None else value if isinstance(value, complex) else float(value))
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value not in (None, 0):
@@ -68,6 +69,7 @@ def constant(input: Tensor, pad: Sequence[int], value: Any) -> Tensor:
                 f"The input size {n}, plus negative padding {before} and {after} resulted in a negative output size, which is invalid. "
                 f"Check dimension {d} of your input."
             )
+    value = dtypes.fitting(value, input.payload.dtype)
     return apply(rows.pad, (input,), {"widths": tuple(reversed(widths)), "value": value})
 
 

@@ -14,7 +14,7 @@ from autolab.nn.functional.common import is_floating, not_implemented, several, 
 from autolab.nn.functional.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from autolab.rules import activations, resize
 from autolab.rules import index as index_rows
-from autolab.torch_api import pointwise
+from autolab.torch_api import creation, pointwise
 from autolab.torch_api.dims import INTEGERS, refuse
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
@@ -212,7 +212,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
     lines = []
     for m in reversed(size[2:]):
-        line = np.linspace(-1, 1, m) if m > 1 else np.zeros(1)
+        line = creation._spaced("linspace", -1, 1, m, theta.payload.dtype) if m > 1 else np.zeros(1, theta.payload.dtype)
         lines.append(line if align_corners else line * (m - 1) / m)
     mesh = np.meshgrid(*reversed(lines), indexing="ij")[::-1]
     base = np.stack([*mesh, np.ones(mesh[0].shape)], -1).reshape(-1, n + 1).astype(theta.payload.dtype)
