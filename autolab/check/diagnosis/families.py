@@ -23,6 +23,7 @@ from .formulas.factorisations import factor_formulas, mistaken_factors
 from .formulas.misconceptions import misconceptions
 from .formulas.mutants import mutants, value_in_words
 from .formulas.sources import source_formula
+from .formulas.spectral import mistaken_spectra
 from .gradients.jacobian import right_row
 from .gradients.scaling import POWERS, axes_in_words
 from .replays.axes import other_axes
@@ -77,6 +78,7 @@ def _of_right(first: Observation, x: str) -> tuple[Iterator[Family], Iterator[Fa
         _about_places(reference),
         _about_misconceptions(reference, x),
         mistaken_factors(first, x),
+        mistaken_spectra(first, x),
         _about_values(reference, x),
         _about_settings(first),
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...run.observation import Observation, close
 from ..family import Family
+from ..replays.shapes import count
 from .equivalent_formulas import NamedFormula
 
 Entry = tuple[str, Mapping[str, str]]  # a formula, and what its letters stand for
@@ -51,30 +52,39 @@ def factor_formulas(o: Observation, x: str) -> list[NamedFormula]:
 
 def _normalised(o: Observation, x: str) -> list[Entry]:
     if ("normalised", x) not in o.about_right:
-        o.about_right["normalised", x] = [_normal(axes, eps) for axes, eps in _axes_of_normal(np.asarray(o.names[x]), o.out)]
+        a = np.asarray(o.names[x])
+        o.about_right["normalised", x] = [_normal(axes, eps, less, count(a.shape, axes)) for axes, eps, less in _axes_of_normal(a, o.out)]
     return o.about_right["normalised", x]
 
 
-def _normal(axes: tuple[int, ...], eps: float) -> Entry:
-    """The gradient of (x - mean) / sqrt(var + eps)."""
+def _normal(axes: tuple[int, ...], eps: float, less: int, n: int) -> Entry:
+    """The gradient of (x - mean) / sqrt(var + eps); `less`: 1 if the variance is divided by n - 1."""
     along = f"{axes}, keepdims=True"
+    if less:
+        letters = {"rstd": f"1 / np.sqrt(x.var({along}, ddof=1) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
+        return f"rstd * (g - g.mean({along}) - z * (g * z).sum({along}) / (n - 1))", {"n": str(n), **letters}
     letters = {"rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
     return f"rstd * (g - g.mean({along}) - z * (g * z).mean({along}))", letters
 
 
-def _axes_of_normal(a: np.ndarray, out: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Along which axes, and with which small number under the root, the result is x with mean 0 and variance 1."""
+SMALL = (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3)
+
+
+def _axes_of_normal(a: np.ndarray, out: np.ndarray) -> Iterator[tuple[tuple[int, ...], float, int]]:
+    """Along which axes, with which small number under the root, and with n or n - 1, the result is x with mean 0 and variance 1."""
     if a.dtype.kind != "f" or a.shape != out.shape or not 0 < a.ndim <= 4:
         return
     for axes in (c for n in range(1, a.ndim + 1) for c in combinations(range(a.ndim), n)):
-        if np.abs(out.mean(axes)).max() > 1e-9:
+        if np.abs(out.mean(axes)).max() > 1e-9 or count(a.shape, axes) < 2:
             continue
         centred = a - a.mean(axes, keepdims=True)
         at = np.unravel_index(np.argmax(np.abs(centred)), a.shape)
-        eps = float((centred[at] / out[at]) ** 2 - np.broadcast_to(a.var(axes, keepdims=True), a.shape)[at]) if out[at] else -1.0
-        eps = next((known for known in (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3) if abs(eps - known) < 1e-10), -1.0)
-        if eps >= 0 and close(centred / np.sqrt(a.var(axes, keepdims=True) + eps), out):
-            yield axes, eps
+        for less in (0, 1):
+            variance = a.var(axes, keepdims=True, ddof=less)
+            eps = float((centred[at] / out[at]) ** 2 - np.broadcast_to(variance, a.shape)[at]) if out[at] else -1.0
+            eps = next((known for known in SMALL if abs(eps - known) < 1e-10), -1.0)
+            if eps >= 0 and close(centred / np.sqrt(variance + eps), out):
+                yield axes, eps, less
 
 
 def mistaken_factors(o: Observation, x: str) -> Iterator[Family]:

@@ -67,7 +67,7 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
 def _is_spectral(o: Observation, x: str) -> bool:
     """Is it a function of a symmetric matrix with a number for each row, as its eigenvalues are?"""
     a = np.asarray(o.names[x])
-    return a.ndim == 2 and o.g.shape == a.shape[:1] and a.shape[0] == a.shape[1] and close(a, a.T)
+    return a.ndim == 2 and o.g.shape == a.shape[:1] and a.shape[0] == a.shape[1] and (close(a, a.T) or close(o.want[x], o.want[x].T))
 
 
 def _by_words(wrong: Sequence[Observation], x: str, others: Sequence[Observation], spectral: bool) -> Mistake | None:
@@ -179,7 +179,8 @@ def _call(o: Observation, x: str, answered: bool = True, spectral: bool = False)
         stacked = np.stack(gs)
         if spectral:
             stacked = stacked[..., None] * np.eye(len(o.g))
-            letters |= _both(Letter("eigenvectors"), np.linalg.eigh(np.asarray(o.names[x]))[1])
+            symmetric = (o.names[x] + o.names[x].T) / 2
+            letters |= _both(Letter(x), symmetric) | _both(Letter("eigenvectors"), np.linalg.eigh(symmetric)[1])
         stacked = stacked[..., None] if o.g.ndim == 1 and not spectral else stacked
         letters |= {Letter("g"): stacked, Letter("g", transposed=True): np.swapaxes(stacked, -1, -2)}
     result = None if o.out.ndim else float(o.out)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,11 @@ def _families(first: Observation, x: str) -> Iterator[Family]:
             if axis < first.g.ndim and first.g.shape[axis] == n:
                 text = f"takes axis {axis} of {x} and of g in another order than forward: {said}"
                 yield Family("permutation", text, partial(_with_all, axis=axis, order=order))
+    for one, other in combinations(range(first.g.ndim), 2):
+        for said, order in _orders(first.g.shape[one], first):
+            for again, second in _orders(first.g.shape[other], first):
+                text = f"takes axes {one} and {other} of g in another order, as blocks for what lies in turns or the other way round: "
+                yield Family("permutation", text + f"{said}, and {again}", partial(_with_both, axes=(one, other), orders=(order, second)))
 
 
 def _orders(n: int, o: Observation) -> Iterator[tuple[str, Order]]:
@@ -96,6 +102,13 @@ def _whole(n: int, a: int) -> int:
 
 def _with_g(o: Observation, x: str, axis: int, order: Order) -> np.ndarray:
     return o.reference.gradient(x, np.take(o.g, order(o.g.shape[axis], o), axis), o.names)
+
+
+def _with_both(o: Observation, x: str, axes: tuple[int, int], orders: tuple[Order, Order]) -> np.ndarray:
+    g = o.g
+    for axis, order in zip(axes, orders, strict=True):
+        g = np.take(g, order(g.shape[axis], o), axis)
+    return o.reference.gradient(x, g, o.names)
 
 
 def _afterwards(o: Observation, x: str, axis: int, order: Order) -> np.ndarray:

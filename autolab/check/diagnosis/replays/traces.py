@@ -22,6 +22,7 @@ from autolab.torch_api.creation import from_numpy
 from autolab.transforms.dual import rule_arguments
 
 from ...run.reference import sum_to
+from ..formulas.textbook import Rule
 from .replay import Asking, CannotReplay, Tape
 from .stepwise import row_in_words
 
@@ -86,8 +87,14 @@ class Trace:
         self.rows.append(RowRun(op, sources, {**op.settings, **settings}, places, _line()))
         return result
 
-    def gradient(self, tape: Tape, inputs: Sequence[Any], x: int, g: Any, changed: Mapping[int, Mapping[str, Any]] | None = None) -> Any:
-        """Forward and back on arrays that note what is done to them on this tape. `changed`: other settings for some of the rows."""
+    def gradient(
+        self, tape: Tape, inputs: Sequence[Any], x: int, g: Any,
+        changed: Mapping[int, Mapping[str, Any]] | None = None, rules: Mapping[tuple[str, str], Rule] | None = None,
+    ) -> Any:  # fmt: skip
+        """Forward and back on arrays that note what is done to them on this tape.
+
+        `changed`: other settings for some of the rows. `rules`: other rules, by row and input.
+        """
         values: dict[int, Any] = dict(enumerate(inputs))
         ran: list[tuple[RowRun, list[Any], tuple[Any, ...]]] = []
         for number, run in enumerate(self.rows):
@@ -118,8 +125,9 @@ class Trace:
                     continue
                 tape.tag = "back", run.line, k, run.row.name
                 rule = run.row.rules[name]
-                back = incoming if run.row.outputs != 1 else incoming[0], *(names[n] for n in rule.needs)
-                value = _noted(tape, rule.function, back)
+                function, needs = (rules or {}).get((run.row.name, name), (rule.function, rule.needs))
+                back = incoming if run.row.outputs != 1 else incoming[0], *(names[n] for n in needs)
+                value = _noted(tape, function, back)
                 value = value[k] if run.row.variadic else value
                 value = sum_to(value, np.shape(raw[k])) if run.row.kind == "elementwise" else value
                 tape.tag = "arrives", source if source < len(inputs) else -1, run.line
