@@ -499,6 +499,8 @@ REVERSIBLE = Behaviour("reversible", (
                    _slip_gradients(lambda f, g, x1, x2, y1, g1, g2: (g1 + g.vjp(y1, g2), g2))),
               Slip("term", "The direct way is missing", "A sum passes its gradient on to both.",
                    _slip_gradients(lambda f, g, x1, x2, y1, g1, g2: (g1 + g.vjp(y1, g2), f.vjp(x2, g1 + g.vjp(y1, g2))))),
+              Slip("place", "The rule of F is evaluated at a result of the block", "To what was F applied?",
+                   _slip_gradients(lambda f, g, x1, x2, y1, g1, g2: (g1 + g.vjp(y1, g2), g2 + f.vjp(x2 + g(y1), g1 + g.vjp(y1, g2))))),
               Slip("place", "The rule of G is evaluated at an input of the block", "To what was G applied?",
                    _slip_gradients(lambda f, g, x1, x2, y1, g1, g2: (g1 + g.vjp(x1, g2), g2 + f.vjp(x2, g1 + g.vjp(x1, g2)))))]),
 ))  # fmt: skip

@@ -210,7 +210,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
-        return replace(moved, sure=several)
+        return find_reshape(wrong, x) or replace(moved, sure=several)
     if found := _symmetrised(plain, x):
         return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)

@@ -75,8 +75,37 @@ def cholesky_of_triangle(g: Any, out: Any) -> Any:
     return cholesky(np.tril(g), out)
 
 
+def inverse(g: Any, out: Any) -> Any:
+    """-Yᵀ g Yᵀ, for the result Y."""
+    return -(_mT(out) @ g @ _mT(out))
+
+
+def of_matrix_solved_with(g: Any, a: Any, out: Any) -> Any:
+    """-(A⁻ᵀ g) Xᵀ, for the solution X."""
+    return -(np.linalg.solve(_mT(a), g) @ _mT(out))
+
+
+def of_right_side(g: Any, a: Any) -> Any:
+    """A⁻ᵀ g."""
+    return np.linalg.solve(_mT(a), g)
+
+
+def log_determinant(g: Any, x: Any) -> Any:
+    """g X⁻ᵀ."""
+    return g[1] * _mT(np.linalg.inv(x))
+
+
+def determinant(g: Any, x: Any, out: Any) -> Any:
+    """g det(X) X⁻ᵀ."""
+    return g * out * _mT(np.linalg.inv(x))
+
+
 Rule = tuple[Callable[..., Any], tuple[str, ...]]  # of g and of what it needs by name
 TEXTBOOKS: tuple[Mapping[tuple[str, str], Rule], ...] = (
-    {("cholesky", "x"): (cholesky, ("out",)), ("eigh", "x"): (eigh, ("out_0", "out_1"))},
+    {
+        ("cholesky", "x"): (cholesky, ("out",)), ("eigh", "x"): (eigh, ("out_0", "out_1")), ("inv", "x"): (inverse, ("out",)),
+        ("solve", "a"): (of_matrix_solved_with, ("a", "out")), ("solve", "b"): (of_right_side, ("a",)),
+        ("slogdet", "x"): (log_determinant, ("x",)), ("det", "x"): (determinant, ("x", "out")),
+    },
     {("cholesky", "x"): (cholesky_of_triangle, ("out",))},
-)
+)  # fmt: skip

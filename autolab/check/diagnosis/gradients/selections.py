@@ -40,8 +40,18 @@ class Choice:
         return np.asarray(self.values.argsort(axis=1, kind="stable").argsort(axis=1)[self.line, at])
 
     @property
+    def is_by_size(self) -> bool:
+        """Does the place of a result alone say how large its entry is among those of its line, as in a sort or a maximum?"""
+        ranks: dict[int, set[int]] = {}
+        for place, rank in zip(self.place.tolist(), self.rank(self.right).tolist(), strict=True):
+            ranks.setdefault(place, set()).add(rank)
+        return self.n > 2 and all(len(some) == 1 for some in ranks.values())
+
+    @property
     def inverse(self) -> np.ndarray:
         """Where the inverse of the order goes, where each line is one of all its entries."""
+        if np.any(self.after != self.n):
+            return np.full(len(self.right), -1)
         order = np.full(self.values.shape, -1)
         order[self.line, self.right] = self.place
         return np.where((order[self.line] >= 0).all(axis=1) & (self.place >= 0), order[self.line, self.place], -1)
@@ -53,22 +63,25 @@ TESTS: list[tuple[str, str, Test]] = [
     ("tie", "gives g to another one of several equal entries than forward took",
      lambda c: c.values[c.line, c.yours] == c.values[c.line, c.right]),
     ("permutation", "is moved by the order of forward, where the inverse of that order belongs", lambda c: c.yours == c.inverse),
+    ("permutation", "leaves each part of g at the place that it has in the result: it is not brought back to where it came from",
+     lambda c: c.yours == c.place),
+]
+BY_SIZE: list[tuple[str, str, Test]] = [
     ("mask", "gives each part of g to the next larger entry" + INSTEAD, lambda c: c.rank(c.yours) == c.rank(c.right) + 1),
     ("mask", "gives each part of g to the next smaller entry" + INSTEAD, lambda c: c.rank(c.yours) == c.rank(c.right) - 1),
     ("mask", "counts the sizes of its entries from the other end, the smallest for the largest" + INSTEAD,
      lambda c: c.rank(c.yours) == c.n - 1 - c.rank(c.right)),
-    ("axis", "gives all parts of g to the largest entry of each line" + INSTEAD, lambda c: c.rank(c.yours) == c.n - 1),
-    ("axis", "gives all parts of g to the smallest entry of each line" + INSTEAD, lambda c: c.rank(c.yours) == 0),
-    ("permutation", "leaves each part of g at the place that it has in the result: it is not brought back to where it came from",
-     lambda c: c.yours == c.place),
     ("mask", "gives g to the smallest entries of each line, where forward took the largest",
-     lambda c: (c.rank(c.yours) < c.after) & (c.rank(c.right) >= c.n - c.after)),
+     lambda c: (2 * c.after <= c.n) & (c.rank(c.yours) < c.after) & (c.rank(c.right) >= c.n - c.after)),
     ("mask", "gives g to the largest entries of each line, where forward took the smallest",
-     lambda c: (c.rank(c.right) < c.after) & (c.rank(c.yours) >= c.n - c.after)),
+     lambda c: (2 * c.after <= c.n) & (c.rank(c.right) < c.after) & (c.rank(c.yours) >= c.n - c.after)),
+    ("mask", "gives all parts of g to the largest entry of each line" + INSTEAD, lambda c: c.rank(c.yours) == c.n - 1),
+    ("mask", "gives all parts of g to the smallest entry of each line" + INSTEAD, lambda c: c.rank(c.yours) == 0),
+    ("permutation", "uses the rank of an entry for its place, or its place for its rank", lambda c: c.yours == c.rank(c.right)),
+]
+BY_PLACE: list[tuple[str, str, Test]] = [
     ("flipped", "counts the places of its entries from the other end", lambda c: c.yours == c.n - 1 - c.right),
     ("flipped", "takes g in the opposite order: the last part first", lambda c: (c.place >= 0) & (c.yours == _opposite(c))),
-    ("permutation", "uses the rank of an entry for its place, or its place for its rank",
-     lambda c: (c.yours == c.rank(c.right)) | (c.yours == c.rank(np.minimum(np.maximum(c.place, 0), c.n - 1)))),
     ("places", "gives each part of g to the entry after the one that it came from: a place is counted from 0", lambda c: c.yours == c.right + 1),
     ("places", "gives each part of g to the entry before the one that it came from: a place is counted from 0",
      lambda c: c.yours == c.right - 1),
@@ -97,7 +110,7 @@ def find_selection(wrong: Sequence[Observation], x: str) -> Mistake | None:
         choices.append(found)
     if sum(np.sum(c.yours != c.right) for c in choices) < LEAST:
         return None
-    for family, text, test in TESTS:
+    for family, text, test in (*TESTS, *(BY_SIZE if all(c.is_by_size for c in choices) else ()), *BY_PLACE):
         if all(np.all(test(c) | (c.yours == c.right) * (family == "tie")) for c in choices):
             return Mistake(family, text, len(wrong) > 1)
     return None

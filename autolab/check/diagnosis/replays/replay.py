@@ -260,6 +260,16 @@ class Asking(np.ndarray):
         return self._turned("transpose", lambda a: a.T)
 
     @property
+    def real(self) -> Any:
+        """The real part."""
+        return self.tape.apply(np.real, (self,), {}) if self.tape is not None else np.ndarray.real.__get__(plain(self))
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return self.tape.apply(np.imag, (self,), {}) if self.tape is not None else np.ndarray.imag.__get__(plain(self))
+
+    @property
     def mT(self) -> Any:
         """The last two axes exchanged."""
         return self._turned("swapaxes", lambda a: a.mT)

@@ -1,22 +1,29 @@
-"""Another shape in the middle: forward cuts its array into parts by a reshape, and the rule cuts it into others."""
+"""Another forward: the gradient of a computation that differs from forward in one row, and is right for that.
+
+Forward cuts its array into parts by a reshape, takes one entry of several, or goes along an axis, and the rule does so with another
+shape, entry or axis; or it knows nothing of a step that takes something off.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from .replay import Tape
-from .traces import Trace
+from .stepwise import row_in_words
+from .traces import RowRun, Trace
 
 RESHAPES = ("reshape", "view", "unflatten")
-MOST = 24  # shapes that are tried
+MOST = 24  # others that are tried for a row
+Changed = Mapping[int, Mapping[str, Any]]  # for some rows, by number, settings that differ
 
 
 def find_reshape(wrong: Sequence[Observation], x: str) -> Mistake | None:
-    """Of a function on tensors: the shape in the middle with which it gives what came back."""
+    """Of a function on tensors: the row in the middle with which it gives what came back, if it is another one."""
     first = wrong[0]
     if not first.reference.function or first.reference.elementwise:
         return None
@@ -25,17 +32,48 @@ def find_reshape(wrong: Sequence[Observation], x: str) -> Mistake | None:
     except Exception:  # it does not run on rows alone
         return None
     for number, run in enumerate(trace.rows):
-        shape = run.settings.get("shape") if run.row.name in RESHAPES else None
-        if not isinstance(shape, tuple) or len(shape) < 2 or -1 in shape:
-            continue
-        for _, other in zip(range(MOST), _others(shape), strict=False):
-            if all(_gives(trace, number, other, o, x) for o in wrong):
-                text = f"works on parts of another shape: forward cuts its array into {shape}, and this is right for {other}"
-                return Mistake("axis", text, len(wrong) > 1, parts=("setting", "size"))
+        for _, (family, text, settings) in zip(range(MOST), _others(trace, number, run), strict=False):
+            if all(_gives(trace, {number: settings}, o, x) for o in wrong):
+                return Mistake(family, text, len(wrong) > 1 and family == "axis", parts=("setting", "size") * (family == "axis"))
     return None
 
 
-def _others(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """A kind of mistake, a sentence, and the settings of the row; SKIPPED leaves the row out."""
+    name, axis, shape = row_in_words(run.row.name), run.settings.get("axis"), run.settings.get("shape")
+    if run.row.name in RESHAPES and isinstance(shape, tuple) and len(shape) > 1 and -1 not in shape:
+        for other in _shapes(shape):
+            text = f"works on parts of another shape: forward cuts its array into {shape}, and this is right for {other}"
+            yield "axis", text, {"shape": other}
+    key = run.settings.get("key")
+    at = [k for k, part in enumerate(key) if type(part) is int] if run.row.name == "select" and isinstance(key, tuple) else []
+    for place in at if len(at) == 1 else ():
+        for index in (0, -1, key[place] + 1, key[place] - 1):
+            if index != key[place]:
+                text = f"belongs to another entry than forward takes: it is right for number {index} of them"
+                yield "places", text, {"key": (*key[:place], index, *key[place + 1 :])}
+    if isinstance(axis, int) and run.row.outputs != 1:
+        for other in range(-2, 2):
+            yield "axis", f"is what belongs to another axis: {name} goes along axis {other} in it", {"axis": other}
+    if run.row.name in ("sub", "add", "div") and _is_of_others(trace, number, run):
+        what = {"sub": "takes off", "add": "adds", "div": "divides by"}[run.row.name]
+        yield "term", f"is right for a computation that never {what} {_taken_off(trace, run)}", SKIPPED
+
+
+SKIPPED: Mapping[str, Any] = {"skipped": True}
+
+
+def _is_of_others(trace: Trace, number: int, run: RowRun) -> bool:
+    """Is the second argument made on the way, and of fewer axes or entries, such as a mean?"""
+    return len(run.sources) == 2 and all(isinstance(s, int) for s in run.sources) and run.sources[1] >= trace.inputs
+
+
+def _taken_off(trace: Trace, run: RowRun) -> str:
+    made = next((r for r in trace.rows if run.sources[1] in r.places), None)
+    return f"the result of {row_in_words(made.row.name)}" if made else "another value"
+
+
+def _shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Shapes of as many axes and entries: two neighbours exchanged, or one larger and the next one smaller."""
     for k in range(len(shape) - 2, -1, -1):
         a, b = shape[k : k + 2]
@@ -44,11 +82,11 @@ def _others(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
                 yield (*shape[:k], n, a * b // n, *shape[k + 2 :])
 
 
-def _gives(trace: Trace, number: int, shape: tuple[int, ...], o: Observation, x: str) -> bool:
+def _gives(trace: Trace, changed: Changed, o: Observation, x: str) -> bool:
     tape = Tape()
     try:
         inputs = [tape.leaf(np.asarray(a)) for a in o.inputs]
-        value = trace.gradient(tape, inputs, o.reference.inputs.index(x), tape.leaf(o.g), {number: {"shape": shape}})
+        value = trace.gradient(tape, inputs, o.reference.inputs.index(x), tape.leaf(o.g), changed)
         return close(np.asarray(value), o.got[x])
     except Exception:  # it does not fit what comes after it
         return False

@@ -79,6 +79,7 @@ def _entry(value: Any, k: int) -> Any:
 
 WITHOUT = "is the right one without one of its factors{where}"
 TERM = "misses one of its terms{where}"
+MULTIPLES = [("constant", f"has one of its terms {said} as large as it should be{{where}}", c) for said, c in (("twice", 2), ("half", 0.5))]
 SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
     "multiply": [
         ("factor", WITHOUT, _source(0)),
@@ -86,12 +87,16 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("operation", "has a plus where a times belongs{where}", lambda t, n, s, v: s[0] + s[1]),
         ("division", "is divided where it should be multiplied{where}", lambda t, n, s, v: s[0] / s[1]),
         ("division", "is divided where it should be multiplied{where}", lambda t, n, s, v: s[1] / s[0]),
+        ("power", "has one of its factors once too often{where}", lambda t, n, s, v: v * s[0]),
+        ("power", "has one of its factors once too often{where}", lambda t, n, s, v: v * s[1]),
     ],
     "divide": [
         ("factor", "is the right one without one of its divisions{where}", _source(0)),
         ("division", "is multiplied where it should be divided{where}", lambda t, n, s, v: s[0] * s[1]),
         ("factor", "is the right one without the size of one of its divisors{where}", lambda t, n, s, v: s[0] * np.sign(s[1])),
         ("division", "has a quotient upside down{where}", lambda t, n, s, v: s[1] / s[0]),
+        ("power", "is divided once more than it should be{where}", lambda t, n, s, v: v / s[1]),
+        ("power", "is divided by a root where there is none{where}", lambda t, n, s, v: s[0] / np.sqrt(s[1])),
     ],
     "add": [
         ("term", TERM, _source(0)),
@@ -99,6 +104,7 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[0] - s[1]),
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[1] - s[0]),
         ("term", TERM, lambda t, n, s, v: _only(len(s) == 1, -_constant(n, s)) + v),
+        *((constant, text, lambda t, n, s, v, c=c, k=k: v + (c - 1) * s[k]) for constant, text, c in MULTIPLES for k in (0, 1)),
     ],
     "subtract": [
         ("term", TERM, _source(0)),
@@ -107,6 +113,7 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[0] + s[1]),
         ("term sign", "has a difference the wrong way round{where}", lambda t, n, s, v: -v),
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: 2 * _only(len(s) == 1, _constant(n, s)) - v),
+        *((constant, text, lambda t, n, s, v, c=c, k=k: v + (1 - 2 * k) * (c - 1) * s[k]) for constant, text, c in MULTIPLES for k in (0, 1)),
     ],
     "negative": [("term sign", "is the right one with a minus sign left out{where}", _source(0))],
     "matmul": [
@@ -135,7 +142,7 @@ SLIPS["incoming_of_row"] = [
     ("sign", "has the wrong sign in a part of it{where}", lambda t, n, s, v: -v),
 ]
 SLIPS["part"] = [  # one of the results of a factorisation
-    ("transposed", "takes the rows of a factor for its columns{where}", lambda t, n, s, v: np.swapaxes(_only(np.ndim(v) > 1, v), -1, -2))
+    ("transposed", "takes the rows of a factor for its columns{where}", lambda t, n, s, v: np.swapaxes(v, -1, -2) if np.ndim(v) > 1 else v)
 ]
 for _name in triangles.OTHER:
     SLIPS[_name] = [("mask", f"{text}{{where}}", partial(_cut, cut=cut)) for text, cut in triangles.WAYS.items()]
@@ -153,6 +160,18 @@ SLIPS["differences"] = [
     ("factor", "lacks the signs of the differences of the eigenvalues{where}", lambda t, n, s, v: np.abs(v)),
 ]
 SLIPS |= {"true_divide": SLIPS["divide"], "transpose": SLIPS["swapaxes"], "division": [("factor", SLIPS["divide"][0][1], _source(0))]}
+SLIPS["conjugate"] = [("conjugate", "has a value where its conjugate belongs{where}", _source(0))]
+SLIPS["real"] = [
+    ("real part", "has an imaginary part where a real part belongs{where}", lambda t, n, s, v: np.imag(s[0])),
+    ("real part", "lacks a real part: the whole complex number is there{where}", _source(0)),
+    ("real part", "has a modulus where a real part belongs{where}", lambda t, n, s, v: np.abs(s[0])),
+]
+for _one, _other in (("fft", np.fft.ifft), ("ifft", np.fft.fft)):
+    SLIPS[_one] = [
+        ("transform", f"is without its {_one}{{where}}", _source(0)),
+        ("transform", f"has the transform of the other direction in the place of its {_one}{{where}}", lambda t, n, s, v, f=_other: f(s[0])),
+    ]
+CONJUGATED = ("conjugate", "has the conjugate of a value where the value itself belongs{where}", lambda t, n, s, v: np.conj(v))
 TRIANGLES = {*triangles.OTHER, "half_diagonal"}
 POWERS = {"square": "its square", "power": "its power", "sqrt": "its root", "reciprocal": "its inverse"}
 SOLVERS = {"inv": "inverse", "solve": "solution", "pinv": "inverse"}
@@ -167,6 +186,12 @@ def _part_of_axis(tape: Tape, node: Node, s: list[Any], value: Any, k: int) -> A
     parts = shape[first : next(j for j in range(first, len(shape) + 1) if np.prod(shape[first:j]) == a.shape[call.axis])]
     part = np.broadcast_to(call.run(first + _only(k < len(parts) > 1, k), a.reshape(shape)), shape)
     return part.reshape(a.shape)
+
+
+def _bessel(a: Any, reduced: Any) -> float:
+    """n / (n - 1), for the number of entries that go into one."""
+    n = np.size(a) / np.size(reduced)
+    return _only(n > 1, n) / (n - 1)
 
 
 def _along(axis: Any) -> Slip:
@@ -200,8 +225,16 @@ def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
     elif node.make and node.name in ("sum", "add"):
         yield "upstream collapsed", "adds up the two factors of a product by themselves, and multiplies the sums{where}", _separate_sums
         yield from ((family, text.replace("{name}", "sum"), slip) for family, text, slip in ALONG)
+        yield "averaged", "has a mean where a sum belongs{where}", lambda t, n, s, v: v * (np.size(v) / np.size(s[0]))
     elif node.make and node.name == "mean":
         yield from ((family, text.replace("{name}", "mean"), slip) for family, text, slip in ALONG)
+        yield "averaged", "has a sum where a mean belongs{where}", lambda t, n, s, v: v * (np.size(s[0]) / np.size(v))
+        yield "constant", "divides by n - 1 where n belongs{where}", lambda t, n, s, v: v * _bessel(s[0], v)
+        yield "term", "is without one of its means{where}", lambda t, n, s, v: 0 * v
+    elif node.make and node.name in ("var", "std"):
+        power = 1.0 if node.name == "var" else 0.5
+        yield "constant", "divides by n - 1 where n belongs{where}", lambda t, n, s, v: v * _bessel(s[0], v) ** power
+        yield "power", "has a standard deviation and a variance exchanged{where}", lambda t, n, s, v: v ** (1.5 - power)
     elif len(node.sources) == 1 and node.make is None and node.name not in SLIPS and node.name.isidentifier():
         yield "function", f"is the right one without {step_in_words(node.name)}{{where}}", _source(0)
 
@@ -322,6 +355,13 @@ def _fits(family: Family, o: Observation, x: str) -> bool:
         return o.gave(x, family.predict(o, x))
     except Exception:  # it cannot be made here
         return False
+
+
+def slips_of(node: Node, value: Any) -> Iterator[tuple[str, str, Slip]]:
+    """What may go wrong in one operation of any computation, that of complex numbers too."""
+    yield from _slips(node)
+    if np.iscomplexobj(value) and node.sources:
+        yield CONJUGATED
 
 
 def _where(line: Any) -> str:

@@ -46,7 +46,7 @@ class Trace:
 
     def __init__(self, function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any]):
         self.rows: list[RowRun] = []
-        self.count = len(inputs)
+        self.count = self.inputs = len(inputs)
         tensors = [from_numpy(np.array(a)) if np.asarray(a).dtype.kind == "f" else a for a in inputs.values()]
         self._places = {id(t): k for k, t in enumerate(tensors) if isinstance(t, Tensor)}
         self._kept: list[Any] = list(tensors)
@@ -100,6 +100,11 @@ class Trace:
         for number, run in enumerate(self.rows):
             tape.tag, tape.row = ("forward", run.line), number
             raw = [values[s] if isinstance(s, int) else s for s in run.sources]
+            if (changed or {}).get(number, {}).get("skipped"):  # as if it were not there
+                values[run.places[0]] = _opaque(tape, np.copy, (raw[0],))
+                tape.results.append(-1)
+                ran.append((run, raw, (values[run.places[0]],)))
+                continue
             arguments = [raw] if run.row.variadic else raw
             settings = {**run.settings, **(changed or {}).get(number, {})}
             result = _opaque(tape, lambda *a, run=run, settings=settings: run.row.forward(*a, **settings), arguments)
@@ -112,6 +117,10 @@ class Trace:
         for number, (run, raw, results) in reversed([*enumerate(ran)]):
             tape.row = number
             if not any(place in arrived for place in run.places):
+                continue
+            if (changed or {}).get(number, {}).get("skipped"):
+                back, source = arrived[run.places[0]], run.sources[0]
+                arrived[source] = arrived[source] + back if source in arrived else back
                 continue
             tape.tag = "incoming", run.line, run.row.name
             incoming = tuple(
