@@ -18,6 +18,7 @@ from .failures import setting_of_wrong_calls
 from .families import VAGUE, about_g, families
 from .family import Family
 from .formulas.mutants import A_STEP
+from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
 from .gradients.call_factors import find_call_factor
 from .gradients.entries import find_entries
@@ -184,6 +185,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
     if found := None if half else find_products(wrong, x, [*right, *failed]):
         return replace(found, sure=found.sure and everywhere)
+    if found := None if half else find_as_of_numbers(wrong, x):
+        return found
     if found := find_entries(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
@@ -210,7 +213,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
-        return find_reshape(wrong, x) or replace(moved, sure=several)
+        return (patterns.BELONGS in moved.text and find_reshape(wrong, x)) or replace(moved, sure=several)
     if found := _symmetrised(plain, x):
         return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
@@ -305,7 +308,7 @@ def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
 
 FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream twice", "upstream size", "upstream collapsed",
          "mask from g"}  # fmt: skip
-ONE_SENTENCE = {"mask", "diagonal only"}  # read from a Jacobian, and simpler than two mistakes
+ONE_SENTENCE = {"mask", "diagonal only", "overwritten", "places"}  # read from a Jacobian, and simpler than two mistakes
 SHARPER_THAN_A_FACTOR = {"sign", "zero"}
 MOST_SAID = 2  # kinds of mistake in one sentence
 SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": ("variable", "step"),

@@ -6,13 +6,14 @@ What forward gives says what f is, and the right gradient what f' is; no formula
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from ...run.observation import Observation, close
+from ..diagnosis import Mistake
 from ..family import Family
 
 
@@ -59,7 +60,8 @@ def _table(k: Callable[[Spectrum], np.ndarray]) -> Wrong:
 
 MISTAKES: list[tuple[str, str, Wrong]] = [
     ("diagonal only", "takes the eigenvectors for constants: they turn as well when {x} changes", _table(lambda s: np.diag(s.slope))),
-    ("term", "misses what each eigenvalue does by itself: the diagonal is 0 where pairs of eigenvalues are compared", _table(lambda s: s.rises / s.gaps)),
+    ("term", "misses what each eigenvalue does by itself: the diagonal is 0 where pairs of eigenvalues are compared",
+     _table(lambda s: s.rises / s.gaps)),
     ("term sign", "has one of its differences the wrong way round where pairs of eigenvalues are compared",
      _table(lambda s: np.diag(s.slope) - s.rises / s.gaps)),
     ("function", COMMUTES, _table(lambda s: s.slope[:, None] * np.ones_like(s.g))),
@@ -90,6 +92,50 @@ def mistaken_spectra(o: Observation, x: str) -> Iterator[Family]:
         return
     for name, text, wrong in MISTAKES + OF_ROOTS * known.root:
         yield Family(name, text, partial(_predict, wrong=wrong), complete=True, hint="spectrum")
+
+
+def _commutes(o: Observation, x: str) -> bool:
+    """Is it a function of a matrix, such as a power or the exponential? Those commute with their matrix."""
+    a = np.asarray(o.names[x])
+    if o.reference.elementwise or a.ndim != 2 or a.dtype.kind != "f" or not a.shape == o.out.shape == o.out.shape[::-1] or len(a) < 2:
+        return False
+    return close(a @ o.out, o.out @ a) and not close(a, np.diag(np.diagonal(a)))
+
+
+def _as_of_numbers(o: Observation, x: str, turned: bool) -> np.ndarray:
+    """f'(x) times g, on either side."""
+    if not _commutes(o, x):
+        raise LookupError("it is no function of a matrix alone")
+    slope = o.reference.gradient(x, np.eye(len(o.g)), o.names)
+    return o.g @ slope if turned else slope @ o.g
+
+
+def _of_transposed(o: Observation, x: str) -> np.ndarray:
+    """The gradient as if a square matrix were its transpose."""
+    a = np.asarray(o.names[x])
+    if o.reference.elementwise or a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise LookupError("no square matrix")
+    inputs = [a.T if y == x else o.names[y] for y in o.reference.inputs]
+    return o.reference.gradient(x, o.g, o.reference.environment(inputs, o.settings))
+
+
+TRANSPOSED = "is right where {x} is transposed: its transposes are missing, or are there where none belong"
+OF_MATRICES: list[tuple[str, str, Callable[..., np.ndarray]]] = [
+    ("transposed", TRANSPOSED, _of_transposed),
+    ("function", COMMUTES, partial(_as_of_numbers, turned=False)),
+    ("function", COMMUTES, partial(_as_of_numbers, turned=True)),
+]
+
+
+def find_as_of_numbers(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """Of any function of a matrix: is it right for the transpose, or if matrices were numbers?"""
+    for family, text, predict in OF_MATRICES:
+        try:
+            if all(o.gave(x, predict(o, x)) for o in wrong):
+                return Mistake(family, text.replace("{x}", x), predict=predict, hint="spectrum" if text == COMMUTES else "")
+        except Exception:  # it is no such function, or it does not take this matrix
+            continue
+    return None
 
 
 def _predict(o: Observation, x: str, wrong: Wrong) -> np.ndarray:

@@ -16,6 +16,7 @@ from .jacobian import LARGEST, OVERWRITTEN, is_linear, jacobians, recognise, rig
 from .scaling import axes_in_words, reduction
 
 Observations = list[Observation]
+BELONGS = "what belongs at"
 NEAR = 0.05  # of the largest entry
 
 
@@ -135,7 +136,7 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
         return Mistake("permutation", text, mover)
     at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
     to = tuple(int(i) for i in np.argwhere(np.isclose(got, want[at]))[0])
-    text = f"has the right numbers in the wrong places: what belongs at {list(at)} is at {list(to)}"
+    text = f"has the right numbers in the wrong places: {BELONGS} {list(at)} is at {list(to)}"
     return Mistake("permutation", text, mover)
 
 
@@ -311,6 +312,8 @@ def find_offsets(wrong: Observations, x: str) -> Mistake | None:
         return Mistake("term", f"{text}: a number is added that does not belong there, or is missing")
     others = f"by {number(rest)} times g" if rest else "right"
     text = f"is off by {number(few)} times g at {number_of} of {size} places and {others} at the rest, whatever {x} is there"
+    if not few:
+        text = f"is right at {number_of} of {size} places and off by {number(rest)} times g at the rest, whatever {x} is there"
     return Mistake("term", f"{text}: a constant is not that of forward, as in a target that only one of the two smooths")
 
 

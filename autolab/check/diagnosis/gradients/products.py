@@ -112,8 +112,8 @@ def _noise(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
 
 def _different(observations: Sequence[Observation]) -> list[Observation]:
     """A few calls; where g is an array, one for each shape, and more g are asked for."""
-    if not observations or not observations[0].g.ndim:
-        return list(observations[:MOST_CALLS])
+    if not observations or not observations[0].g.ndim:  # with another number for g, the same inputs say the same
+        return list({id(o.out): o for o in reversed(observations)}.values())[: -MOST_CALLS - 1 : -1]
     return list({o.g.shape: o for o in reversed(observations)}.values())[-3:]
 
 

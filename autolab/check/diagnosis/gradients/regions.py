@@ -103,7 +103,8 @@ def _times(ratio: float) -> str:
 
 
 def _is_of_each(o: Observation, x: str, g: np.ndarray, inputs: list[np.ndarray]) -> bool:
-    """Of a sum or mean: does the derivative at each place depend on the numbers there alone? A few are asked: a matrix of many takes long."""
+    """Of a sum or mean: does the derivative at each place depend on the numbers there alone?"""
+    # Of a few: a matrix that is made of many takes long.
     few = [a[:: max(1, POINTS // FEWEST)] for a in inputs]
     half = len(few[0]) // 2
     others = [np.concatenate([a[:half], a[half:][::-1]]) for a in few]

@@ -21,7 +21,7 @@ LEAST = 3  # results that go elsewhere
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Where, along one axis, each result came from and where its g goes; the values of x with that axis last, and the line of each result."""
+    """Along one axis: where each result came from and where its g goes, the values of x with that axis last, the line of each result."""
 
     right: np.ndarray
     yours: np.ndarray
@@ -60,21 +60,36 @@ class Choice:
 Test = Callable[[Choice], Any]
 INSTEAD = ": each belongs to the entry that forward took"
 TESTS: list[tuple[str, str, Test]] = [
-    ("tie", "gives g to another one of several equal entries than forward took",
-     lambda c: c.values[c.line, c.yours] == c.values[c.line, c.right]),
+    (
+        "tie",
+        "gives g to another one of several equal entries than forward took",
+        lambda c: c.values[c.line, c.yours] == c.values[c.line, c.right],
+    ),
     ("permutation", "is moved by the order of forward, where the inverse of that order belongs", lambda c: c.yours == c.inverse),
-    ("permutation", "leaves each part of g at the place that it has in the result: it is not brought back to where it came from",
-     lambda c: c.yours == c.place),
+    (
+        "permutation",
+        "leaves each part of g at the place that it has in the result: it is not brought back to where it came from",
+        lambda c: c.yours == c.place,
+    ),
 ]
 BY_SIZE: list[tuple[str, str, Test]] = [
     ("mask", "gives each part of g to the next larger entry" + INSTEAD, lambda c: c.rank(c.yours) == c.rank(c.right) + 1),
     ("mask", "gives each part of g to the next smaller entry" + INSTEAD, lambda c: c.rank(c.yours) == c.rank(c.right) - 1),
-    ("mask", "counts the sizes of its entries from the other end, the smallest for the largest" + INSTEAD,
-     lambda c: c.rank(c.yours) == c.n - 1 - c.rank(c.right)),
-    ("mask", "gives g to the smallest entries of each line, where forward took the largest",
-     lambda c: (2 * c.after <= c.n) & (c.rank(c.yours) < c.after) & (c.rank(c.right) >= c.n - c.after)),
-    ("mask", "gives g to the largest entries of each line, where forward took the smallest",
-     lambda c: (2 * c.after <= c.n) & (c.rank(c.right) < c.after) & (c.rank(c.yours) >= c.n - c.after)),
+    (
+        "mask",
+        "counts the sizes of its entries from the other end, the smallest for the largest" + INSTEAD,
+        lambda c: c.rank(c.yours) == c.n - 1 - c.rank(c.right),
+    ),
+    (
+        "mask",
+        "gives g to the smallest entries of each line, where forward took the largest",
+        lambda c: (2 * c.after <= c.n) & (c.rank(c.yours) < c.after) & (c.rank(c.right) >= c.n - c.after),
+    ),
+    (
+        "mask",
+        "gives g to the largest entries of each line, where forward took the smallest",
+        lambda c: (2 * c.after <= c.n) & (c.rank(c.right) < c.after) & (c.rank(c.yours) >= c.n - c.after),
+    ),
     ("mask", "gives all parts of g to the largest entry of each line" + INSTEAD, lambda c: c.rank(c.yours) == c.n - 1),
     ("mask", "gives all parts of g to the smallest entry of each line" + INSTEAD, lambda c: c.rank(c.yours) == 0),
     ("permutation", "uses the rank of an entry for its place, or its place for its rank", lambda c: c.yours == c.rank(c.right)),
@@ -82,7 +97,8 @@ BY_SIZE: list[tuple[str, str, Test]] = [
 BY_PLACE: list[tuple[str, str, Test]] = [
     ("flipped", "counts the places of its entries from the other end", lambda c: c.yours == c.n - 1 - c.right),
     ("flipped", "takes g in the opposite order: the last part first", lambda c: (c.place >= 0) & (c.yours == _opposite(c))),
-    ("places", "gives each part of g to the entry after the one that it came from: a place is counted from 0", lambda c: c.yours == c.right + 1),
+    ("places", "gives each part of g to the entry after the one that it came from: a place is counted from 0",
+     lambda c: c.yours == c.right + 1),
     ("places", "gives each part of g to the entry before the one that it came from: a place is counted from 0",
      lambda c: c.yours == c.right - 1),
     ("places", "gives all parts of g to the first entry of each line" + INSTEAD, lambda c: c.yours == 0),

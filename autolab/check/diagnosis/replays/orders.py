@@ -96,14 +96,20 @@ def _families(first: Observation, x: str) -> Iterator[Family]:
                 yield Family("permutation", text, partial(_with_all, axis=axis, order=order))
             elif axis >= first.g.ndim or first.g.shape[axis] != n:
                 text = f"takes the entries along axis {axis} of {x} in another order than forward: {said}"
-                yield Family("permutation", text, partial(_with_x, axis=axis, order=order))
+                yield Family("permutation", text, partial(_with_x, axis=(axis,), order=(order,)))
     for name, shape in (("g", first.g.shape), (x, first.want[x].shape)):
         for one, other in combinations(range(len(shape)), 2):
             for said, order in _orders(shape[one], first):
                 for again, second in _orders(shape[other], first):
-                    text = f"has axes {one} and {other} of {name} in another order, as blocks for what lies in turns or the other way round: "
+                    text = (
+                        f"has axes {one} and {other} of {name} in another order, as blocks for what lies in turns or the other way round: "
+                    )
                     predict = partial(_with_both, axes=(one, other), orders=(order, second), of_g=name == "g")
                     yield Family("permutation", text + f"{said}, and {again}", predict)
+                    if name == x and x != "g":
+                        text = f"takes axes {one} and {other} of {x} in another order than forward, as blocks for what lies in turns "
+                        predict = partial(_with_x, axis=(one, other), order=(order, second))
+                        yield Family("permutation", f"{text}or the other way round: {said}, and {again}", predict)
 
 
 def _orders(n: int, o: Observation) -> Iterator[tuple[str, Order]]:
@@ -170,12 +176,17 @@ def _with_both(o: Observation, x: str, axes: tuple[int, int], orders: tuple[Orde
     return o.reference.gradient(x, value, o.names) if of_g else value
 
 
-def _with_x(o: Observation, x: str, axis: int, order: Order) -> np.ndarray:
-    """The operation on an input whose axis is in another order, with the same g, and its gradient brought back."""
-    taken = order(o.want[x].shape[axis], o)
-    inputs: list[Any] = [np.take(o.names[y], taken, axis) if y == x else o.names[y] for y in o.reference.inputs]
+def _with_x(o: Observation, x: str, axis: tuple[int, ...], order: tuple[Order, ...]) -> np.ndarray:
+    """The operation on an input with axes in another order, with the same g, and its gradient brought back."""
+    taken = [(k, one(o.want[x].shape[k], o)) for k, one in zip(axis, order, strict=True)]
+    moved = np.asarray(o.names[x])
+    for k, places in taken:
+        moved = np.take(moved, places, k)
+    inputs: list[Any] = [moved if y == x else o.names[y] for y in o.reference.inputs]
     value = o.reference.gradient(x, o.g, o.reference.environment(inputs, o.settings))
-    return np.take(value, np.argsort(taken), axis)
+    for k, places in taken:
+        value = np.take(value, np.argsort(places), k)
+    return value
 
 
 def _afterwards(o: Observation, x: str, axis: int, order: Order) -> np.ndarray:

@@ -35,12 +35,32 @@ def find_reshape(wrong: Sequence[Observation], x: str) -> Mistake | None:
         for _, (family, text, settings) in zip(range(MOST), _others(trace, number, run), strict=False):
             if all(_gives(trace, {number: settings}, o, x) for o in wrong):
                 return Mistake(family, text, len(wrong) > 1 and family == "axis", parts=("setting", "size") * (family == "axis"))
+    for right, text, changed in _other_axes(trace):
+        if all(_gives(trace, changed, o, x) or _gives(trace, changed, o, x, right) for o in wrong):
+            return Mistake("axis", text, parts=("setting",))
     return None
+
+
+def _other_axes(trace: Trace) -> Iterator[tuple[int, str, Changed]]:
+    """Each axis that is named, in one row or in all that name it, a sentence, and another axis in its place."""
+    named: dict[Any, list[int]] = {}
+    for number, run in enumerate(trace.rows):
+        axis = run.settings.get("axis")
+        if isinstance(axis, int) or (isinstance(axis, tuple) and len(axis) == 1):
+            named.setdefault(axis, []).append(number)
+    for axis, numbers in named.items():
+        for some in [[k] for k in numbers] + [numbers] * (len(numbers) > 1):
+            words = " and the ".join(dict.fromkeys(row_in_words(trace.rows[k].row.name) for k in some))
+            for other in range(-3, 2):
+                settings = {"axis": (other,) if isinstance(axis, tuple) else other}
+                verb = "goes" if len(some) == 1 else "go"
+                right = axis[0] if isinstance(axis, tuple) else axis
+                yield right, f"is what belongs to another axis: the {words} in it {verb} along axis {other}", dict.fromkeys(some, settings)
 
 
 def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """A kind of mistake, a sentence, and the settings of the row; SKIPPED leaves the row out."""
-    name, axis, shape = row_in_words(run.row.name), run.settings.get("axis"), run.settings.get("shape")
+    shape = run.settings.get("shape")
     if run.row.name in RESHAPES and isinstance(shape, tuple) and len(shape) > 1 and -1 not in shape:
         for other in _shapes(shape):
             text = f"works on parts of another shape: forward cuts its array into {shape}, and this is right for {other}"
@@ -52,9 +72,6 @@ def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, 
             if index != key[place]:
                 text = f"belongs to another entry than forward takes: it is right for number {index} of them"
                 yield "places", text, {"key": (*key[:place], index, *key[place + 1 :])}
-    if isinstance(axis, int) and run.row.outputs != 1:
-        for other in range(-2, 2):
-            yield "axis", f"is what belongs to another axis: {name} goes along axis {other} in it", {"axis": other}
     if run.row.name in ("sub", "add", "div") and _is_of_others(trace, number, run):
         what = {"sub": "takes off", "add": "adds", "div": "divides by"}[run.row.name]
         yield "term", f"is right for a computation that never {what} {_taken_off(trace, run)}", SKIPPED
@@ -82,11 +99,13 @@ def _shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
                 yield (*shape[:k], n, a * b // n, *shape[k + 2 :])
 
 
-def _gives(trace: Trace, changed: Changed, o: Observation, x: str) -> bool:
+def _gives(trace: Trace, changed: Changed, o: Observation, x: str, removed: int | None = None) -> bool:
+    """`removed`: the axis along which g is laid beside the derivative, which is that of the other computation."""
     tape = Tape()
     try:
         inputs = [tape.leaf(np.asarray(a)) for a in o.inputs]
-        value = trace.gradient(tape, inputs, o.reference.inputs.index(x), tape.leaf(o.g), changed)
-        return close(np.asarray(value), o.got[x])
+        g = o.g if removed is None else np.ones_like(o.g)
+        value = np.asarray(trace.gradient(tape, inputs, o.reference.inputs.index(x), tape.leaf(g), changed))
+        return close(value if removed is None else value * np.expand_dims(o.g, removed), o.got[x])
     except Exception:  # it does not fit what comes after it
         return False

@@ -96,6 +96,11 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("factor", "is the right one without the size of one of its divisors{where}", lambda t, n, s, v: s[0] * np.sign(s[1])),
         ("division", "has a quotient upside down{where}", lambda t, n, s, v: s[1] / s[0]),
         ("power", "is divided once more than it should be{where}", lambda t, n, s, v: v / s[1]),
+        (
+            "factor",
+            "is the right one without one of its factors, the one that is divided{where}",
+            lambda t, n, s, v: 1 / _only(len(s) == 2, s)[1],
+        ),
         ("power", "is divided by a root where there is none{where}", lambda t, n, s, v: s[0] / np.sqrt(s[1])),
     ],
     "add": [
@@ -113,7 +118,11 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[0] + s[1]),
         ("term sign", "has a difference the wrong way round{where}", lambda t, n, s, v: -v),
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: 2 * _only(len(s) == 1, _constant(n, s)) - v),
-        *((constant, text, lambda t, n, s, v, c=c, k=k: v + (1 - 2 * k) * (c - 1) * s[k]) for constant, text, c in MULTIPLES for k in (0, 1)),
+        *(
+            (constant, text, lambda t, n, s, v, c=c, k=k: v + (1 - 2 * k) * (c - 1) * s[k])
+            for constant, text, c in MULTIPLES
+            for k in (0, 1)
+        ),
     ],
     "negative": [("term sign", "is the right one with a minus sign left out{where}", _source(0))],
     "matmul": [
@@ -169,7 +178,23 @@ SLIPS["real"] = [
 for _one, _other in (("fft", np.fft.ifft), ("ifft", np.fft.fft)):
     SLIPS[_one] = [
         ("transform", f"is without its {_one}{{where}}", _source(0)),
-        ("transform", f"has the transform of the other direction in the place of its {_one}{{where}}", lambda t, n, s, v, f=_other: f(s[0])),
+        (
+            "transform",
+            f"has the transform of the other direction in the place of its {_one}{{where}}",
+            lambda t, n, s, v, f=_other: f(s[0]),
+        ),
+    ]
+for _one, _other in (
+    ("floor", np.ceil),
+    ("ceil", np.floor),
+    ("maximum", np.minimum),
+    ("minimum", np.maximum),
+    ("sin", np.cos),
+    ("cos", np.sin),
+):
+    SLIPS[_one] = [
+        ("function", f"has {_other.__name__} where {_one} belongs{{where}}", lambda t, n, s, v, f=_other: f(*s)),
+        ("function", f"is the right one without its {_one}{{where}}", _source(0)),
     ]
 CONJUGATED = ("conjugate", "has the conjugate of a value where the value itself belongs{where}", lambda t, n, s, v: np.conj(v))
 TRIANGLES = {*triangles.OTHER, "half_diagonal"}
@@ -220,7 +245,11 @@ def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
             text = "has the matrix of a system of equations transposed{where}"
             yield "transposed", text, lambda t, n, s, v: np.linalg.solve(np.swapaxes(_only(len(s) == 2, s)[0], -1, -2), s[1])
             yield "factor", "is the right one without solving a system of equations{where}", _source(1)
-            yield "factor", "solves a system of equations once too often{where}", lambda t, n, s, v: np.linalg.solve(_only(len(s) == 2, s)[0], v)
+            yield (
+                "factor",
+                "solves a system of equations once too often{where}",
+                lambda t, n, s, v: np.linalg.solve(_only(len(s) == 2, s)[0], v),
+            )
             yield "operation", "multiplies by a matrix where a system of equations is solved{where}", lambda t, n, s, v: s[0] @ s[1]
     elif node.make and node.name in ("sum", "add"):
         yield "upstream collapsed", "adds up the two factors of a product by themselves, and multiplies the sums{where}", _separate_sums
@@ -266,7 +295,7 @@ class Lines:
 
 
 def lines(o: Observation, x: str, number: int = 0) -> Lines | None:
-    """The tape of the right rule of an observation, or with this number another way to work it out; None if there is none that can be noted."""
+    """The tape of the right rule of an observation, or another way to work it out, by number; None if none can be noted."""
     if ("lines", x, number) not in o.about_right:
         try:
             o.about_right["lines", x, number] = _lines(o, x, number)
@@ -305,7 +334,7 @@ def _lines(o: Observation, x: str, number: int) -> Lines | None:
 def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The slips in one line that explain all these calls, at most two of them. What all others give is kept: see `two_slips.py`."""
     found: dict[str, Family] = {}
-    for family, value in chain.from_iterable(_tried(wrong[0], x, number) for number in range(TAPES)):
+    for family, value in chain.from_iterable(_tried(wrong[0], x, number) for number in (*range(1, TAPES), 0)):
         if wrong[0].gave(x, value) and all(_fits(family, o, x) for o in wrong[1:]):
             found.setdefault(family.name, family)
     if not found:
@@ -362,6 +391,11 @@ def slips_of(node: Node, value: Any) -> Iterator[tuple[str, str, Slip]]:
     yield from _slips(node)
     if np.iscomplexobj(value) and node.sources:
         yield CONJUGATED
+        yield (
+            "variable",
+            "has a direction, a value divided by its modulus, where the value itself belongs",
+            lambda t, n, s, v: v / np.abs(v),
+        )
 
 
 def _where(line: Any) -> str:
