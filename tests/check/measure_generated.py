@@ -16,7 +16,7 @@ from typing import Any
 
 from autolab.check import check, diagnose
 
-from . import families_matrices, families_neighbours, families_raising, families_regions, families_windows
+from . import families_functions, families_matrices, families_neighbours, families_raising, families_regions, families_windows
 from .generated import GENERATED, Generated
 
 
@@ -51,7 +51,7 @@ class Said:
 def generate() -> list[Generated]:
     """All rules of all families, made once."""
     if not GENERATED:
-        for module in (families_matrices, families_neighbours, families_raising, families_regions, families_windows):
+        for module in (families_functions, families_matrices, families_neighbours, families_raising, families_regions, families_windows):
             module.fill()
     return GENERATED
 

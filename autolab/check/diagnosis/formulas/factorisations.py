@@ -64,7 +64,7 @@ def _scaled(a: np.ndarray, out: np.ndarray) -> Iterator[Entry]:
     if a.dtype.kind != "f" or a.shape != out.shape or not 1 < a.ndim <= 4 or np.any(a == 0):
         return
     for axes in (c for n in range(1, a.ndim + 1) for c in combinations(range(a.ndim), n)):
-        along = f"{axes}, keepdims=True"
+        along, known = "axes, keepdims=True", {"axes": str(axes)}
         size = a / out
         if close(size, np.broadcast_to(size.max(axes, keepdims=True), a.shape)):
             for reduce in ("sum", "mean"):
@@ -72,9 +72,9 @@ def _scaled(a: np.ndarray, out: np.ndarray) -> Iterator[Entry]:
                 eps = float((size * size).flat[0] - total.flat[0])
                 eps = next((known for known in SMALL if abs(eps - known) < 1e-10), -1.0)
                 if eps >= 0 and close(a / np.sqrt(total + eps), out):
-                    letters = {"size": f"np.sqrt((x * x).{reduce}({along}) + {eps})", "unit": "x / size"}
+                    letters = {**known, "size": f"np.sqrt((x * x).{reduce}({along}) + {eps})", "unit": "x / size"}
                     yield f"(g - unit * (g * unit).{reduce}({along})) / size", letters
-        letters = {"e": f"np.exp(x - x.max({along}))", "p": f"e / e.sum({along})"}
+        letters = {**known, "e": f"np.exp(x - x.max({along}))", "p": f"e / e.sum({along})"}
         if np.all(out > 0) and close(out.sum(axes), np.ones_like(out.sum(axes))):
             if close(np.exp(a) / np.exp(a).sum(axes, keepdims=True), out):
                 yield f"p * (g - (g * p).sum({along}))", letters
@@ -104,11 +104,11 @@ def _cross_entropy(o: Observation, x: str) -> Iterator[Entry]:
 
 def _normal(axes: tuple[int, ...], eps: float, less: int, n: int) -> Entry:
     """The gradient of (x - mean) / sqrt(var + eps); `less`: 1 if the variance is divided by n - 1."""
-    along = f"{axes}, keepdims=True"
+    along, known = "axes, keepdims=True", {"axes": str(axes)}
     if less:
-        letters = {"rstd": f"1 / np.sqrt(x.var({along}, ddof=1) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
+        letters = {**known, "rstd": f"1 / np.sqrt(x.var({along}, ddof=1) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
         return f"rstd * (g - g.mean({along}) - z * (g * z).sum({along}) / (n - 1))", {"n": str(n), **letters}
-    letters = {"rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
+    letters = {**known, "rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
     return f"rstd * (g - g.mean({along}) - z * (g * z).mean({along}))", letters
 
 
