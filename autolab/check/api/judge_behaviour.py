@@ -137,13 +137,10 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
             found = Diagnosis(slip.family, sure, slip.text, slip.hint, where=fact)
             return Verdict(scene.name, False, fact, 0.0, scene.points), found
     keys = dict.fromkeys(key for _, _, key in wrong)
-    found = _related(scene, seen, wrong[0][2], fact, relation) or _replayed(scene, seen, keys, fact)
-    found = (
-        found
-        or _related(scene, seen, wrong[0][2], fact, loose_relation)
-        or Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
-    )
-    return Verdict(scene.name, False, fact, 0.0, scene.points), found
+    told = _related(scene, seen, wrong[0][2], fact, relation) or _replayed(scene, seen, keys, fact)
+    told = told or _related(scene, seen, wrong[0][2], fact, loose_relation)
+    told = told or Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
+    return Verdict(scene.name, False, fact, 0.0, scene.points), told
 
 
 def _related(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], key: str, fact: str, look: Callable) -> Diagnosis | None:

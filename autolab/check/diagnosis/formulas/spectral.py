@@ -58,6 +58,11 @@ def _table(k: Callable[[Spectrum], np.ndarray]) -> Wrong:
     return lambda s: s.gradient(k(s))
 
 
+def _pairs(k: Callable[[Spectrum], np.ndarray], diagonal: int, sign: int) -> Wrong:
+    """Another table off the diagonal; on it what belongs there, or 0."""
+    return _table(lambda s: sign * k(s) * (1 - np.eye(len(s.w))) + diagonal * np.diag(s.slope))
+
+
 MISTAKES: list[tuple[str, str, Wrong]] = [
     ("diagonal only", "takes the eigenvectors for constants: they turn as well when {x} changes", _table(lambda s: np.diag(s.slope))),
     ("term", "misses what each eigenvalue does by itself: the diagonal is 0 where pairs of eigenvalues are compared",
@@ -67,7 +72,7 @@ MISTAKES: list[tuple[str, str, Wrong]] = [
     ("function", COMMUTES, _table(lambda s: s.slope[:, None] * np.ones_like(s.g))),
     ("function", COMMUTES, _table(lambda s: s.slope * np.ones_like(s.g))),
     ("function", COMMUTES, _table(lambda s: (s.slope[:, None] + s.slope) / 2)),
-    *(("factor", what, _table(lambda s, k=k, d=d, c=c: c * k(s) * (1 - np.eye(len(s.w))) + d * np.diag(s.slope)))
+    *(("factor", what, _pairs(k, d, c))
       for what, k in (("lacks the differences of what forward makes of the eigenvalues", lambda s: 1 / s.gaps),
                       ("is not divided by the differences of the eigenvalues", lambda s: s.rises))
       for d in (0, 1) for c in (1, -1)),

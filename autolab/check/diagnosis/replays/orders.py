@@ -57,7 +57,8 @@ def _exchange(o: Observation, x: str) -> tuple[tuple[int, ...], tuple[int, ...]]
     moved = np.empty(got.size, int)  # which entry of g is where the rule needs the one with this number
     for right, yours in zip(want.tolist(), got.tolist(), strict=True):
         moved[places[right]] = places[yours]
-    sizes, strides = [], []
+    sizes: list[int] = []
+    strides: list[int] = []
     while moved.size > 1:
         step = moved[1] - moved[0]
         n = next((k for k in range(2, moved.size) if moved[k] - moved[k - 1] != step), moved.size)

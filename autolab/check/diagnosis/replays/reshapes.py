@@ -66,12 +66,13 @@ def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, 
             text = f"works on parts of another shape: forward cuts its array into {shape}, and this is right for {other}"
             yield "axis", text, {"shape": other}
     key = run.settings.get("key")
-    at = [k for k, part in enumerate(key) if type(part) is int] if run.row.name == "select" and isinstance(key, tuple) else []
-    for place in at if len(at) == 1 else ():
-        for index in (0, -1, key[place] + 1, key[place] - 1):
-            if index != key[place]:
-                text = f"belongs to another entry than forward takes: it is right for number {index} of them"
-                yield "places", text, {"key": (*key[:place], index, *key[place + 1 :])}
+    if run.row.name == "select" and isinstance(key, tuple):
+        at = [k for k, part in enumerate(key) if type(part) is int]
+        for place in at if len(at) == 1 else ():
+            for index in (0, -1, key[place] + 1, key[place] - 1):
+                if index != key[place]:
+                    text = f"belongs to another entry than forward takes: it is right for number {index} of them"
+                    yield "places", text, {"key": (*key[:place], index, *key[place + 1 :])}
     if run.row.name in ("sub", "add", "div") and _is_of_others(trace, number, run):
         what = {"sub": "takes off", "add": "adds", "div": "divides by"}[run.row.name]
         yield "term", f"is right for a computation that never {what} {_taken_off(trace, run)}", SKIPPED

@@ -21,7 +21,7 @@ from ..family import Family
 from ..formulas.mutants import step_in_words, value_in_words
 from ..formulas.textbook import TEXTBOOKS
 from . import triangles
-from .replay import Node, Tape
+from .replay import Call, Node, Tape
 from .stepwise import row_in_words
 from .traces import Trace
 from .ways import Taped
@@ -61,8 +61,19 @@ def _separate_sums(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
     return one * other
 
 
+def _call(node: Node, s: Sequence[Any]) -> Call:
+    if node.make is None:
+        raise LookupError("it goes along no axis")
+    return node.make(s[0])
+
+
+def _function(f: Callable[..., Any]) -> Slip:
+    """Another function of the same sources."""
+    return lambda t, n, s, v: f(*s)
+
+
 def _cut(tape: Tape, node: Node, s: list[Any], value: Any, cut: Callable[..., Any]) -> Any:
-    return cut(_only(node.make, node).make(s[0]))
+    return cut(_call(node, s))
 
 
 def _constant(node: Node, s: Sequence[Any]) -> Any:
@@ -175,26 +186,12 @@ SLIPS["real"] = [
     ("real part", "lacks a real part: the whole complex number is there{where}", _source(0)),
     ("real part", "has a modulus where a real part belongs{where}", lambda t, n, s, v: np.abs(s[0])),
 ]
-for _one, _other in (("fft", np.fft.ifft), ("ifft", np.fft.fft)):
-    SLIPS[_one] = [
-        ("transform", f"is without its {_one}{{where}}", _source(0)),
-        (
-            "transform",
-            f"has the transform of the other direction in the place of its {_one}{{where}}",
-            lambda t, n, s, v, f=_other: f(s[0]),
-        ),
-    ]
-for _one, _other in (
-    ("floor", np.ceil),
-    ("ceil", np.floor),
-    ("maximum", np.minimum),
-    ("minimum", np.maximum),
-    ("sin", np.cos),
-    ("cos", np.sin),
-):
-    SLIPS[_one] = [
-        ("function", f"has {_other.__name__} where {_one} belongs{{where}}", lambda t, n, s, v, f=_other: f(*s)),
-        ("function", f"is the right one without its {_one}{{where}}", _source(0)),
+OTHERS: Mapping[str, Callable[..., Any]] = {"floor": np.ceil, "ceil": np.floor, "maximum": np.minimum, "minimum": np.maximum,
+                                            "sin": np.cos, "cos": np.sin, "fft": np.fft.ifft, "ifft": np.fft.fft}  # fmt: skip
+for _name, _other in OTHERS.items():
+    SLIPS[_name] = [
+        ("transform" if "fft" in _name else "function", f"has {_other.__name__} where {_name} belongs{{where}}", _function(_other)),
+        ("transform" if "fft" in _name else "function", f"is the right one without its {_name}{{where}}", _source(0)),
     ]
 CONJUGATED = ("conjugate", "has the conjugate of a value where the value itself belongs{where}", lambda t, n, s, v: np.conj(v))
 TRIANGLES = {*triangles.OTHER, "half_diagonal"}
@@ -204,7 +201,7 @@ SOLVERS = {"inv": "inverse", "solve": "solution", "pinv": "inverse"}
 
 def _part_of_axis(tape: Tape, node: Node, s: list[Any], value: Any, k: int) -> Any:
     """A sum along one of the axes of an input that lie along one here."""
-    a, call = s[0], _only(node.make, node).make(s[0])
+    a, call = s[0], _call(node, s)
     shape = next(np.shape(v) for v in tape.values if np.size(v) == np.size(a) and np.ndim(v) > np.ndim(a))
     before = a.shape[: _only(isinstance(call.axis, int) and call.keepdims, call.axis) % a.ndim]
     first = next(i for i in range(len(shape)) if np.prod(shape[:i]) == np.prod(before))
@@ -221,7 +218,7 @@ def _bessel(a: Any, reduced: Any) -> float:
 
 def _along(axis: Any) -> Slip:
     def slip(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
-        call = _only(node.make, node).make(s[0])
+        call = _call(node, s)
         result = np.asarray(call.run(_only(call.kind == "along", axis)))
         return result if call.keepdims or result.shape == np.shape(value) else np.expand_dims(result, axis)
 
