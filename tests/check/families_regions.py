@@ -57,10 +57,14 @@ def changes(p: Pieces):
             ends = (*p.ends[:k], end + by, *p.ends[k + 1 :])
             if all(a < b for a, b in pairwise(ends)):
                 yield "kink moved", "region|places|number|mask|kink", replace(p, ends=ends)
-        yield "kink left out", "region|places|mask|term", Pieces((*p.ends[:k], *p.ends[k + 1 :]), (), (*p.slopes[:k], *p.slopes[k + 1 :]))
+        yield (
+            "kink left out",
+            "region|places|mask|term|upstream only",
+            Pieces((*p.ends[:k], *p.ends[k + 1 :]), (), (*p.slopes[:k], *p.slopes[k + 1 :])),
+        )
         yield (
             "kink left out (other side)",
-            "region|places|mask|term",
+            "region|places|mask|term|upstream only",
             Pieces((*p.ends[:k], *p.ends[k + 1 :]), (), (*p.slopes[: k + 1], *p.slopes[k + 2 :])),
         )
     for k, slope in enumerate(p.slopes):

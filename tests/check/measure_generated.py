@@ -51,7 +51,7 @@ class Said:
 def generate() -> list[Generated]:
     """All rules of all families, made once."""
     if not GENERATED:
-        for module in (families_functions, families_matrices, families_neighbours, families_raising, families_regions, families_windows):
+        for module in (families_matrices, families_neighbours, families_raising, families_regions, families_windows, families_functions):
             module.fill()
     return GENERATED
 

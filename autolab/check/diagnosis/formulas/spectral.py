@@ -110,7 +110,7 @@ def _commutes(o: Observation, x: str) -> bool:
 def _as_of_numbers(o: Observation, x: str, turned: bool) -> np.ndarray:
     """f'(x) times g, on either side."""
     if not _commutes(o, x):
-        raise LookupError("it is no function of a matrix alone")
+        raise LookupError("it is not a function of a matrix alone")
     slope = o.reference.gradient(x, np.eye(len(o.g)), o.names)
     return o.g @ slope if turned else slope @ o.g
 
@@ -146,7 +146,7 @@ def find_as_of_numbers(wrong: Sequence[Observation], x: str) -> Mistake | None:
 def _predict(o: Observation, x: str, wrong: Wrong) -> np.ndarray:
     known = _spectrum(o, x)
     if known is None:
-        raise LookupError("it is no such function here")
+        raise LookupError("it is not such a function here")
     value = wrong(known)
     return (value + value.T) / 2 if close(o.got[x], o.got[x].T) else value
 
