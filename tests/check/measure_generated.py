@@ -17,7 +17,7 @@ from typing import Any
 from autolab.check import check, diagnose
 from autolab.check.run.specs import load_rows
 
-from . import families_matrices, families_neighbours, families_raising, families_regions, families_windows
+from . import families_functions, families_matrices, families_neighbours, families_raising, families_regions, families_windows
 from .generated import GENERATED, Generated
 
 
@@ -53,7 +53,7 @@ def generate() -> list[Generated]:
     """All rules of all families, made once; of all operations, whatever has been imported before."""
     if not GENERATED:
         load_rows()
-        for module in (families_matrices, families_neighbours, families_raising, families_regions, families_windows):
+        for module in (families_matrices, families_neighbours, families_raising, families_regions, families_windows, families_functions):
             module.fill()
     return GENERATED
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..behaviour.relations import numbers_of, relation, said_of
+from ..behaviour.relations import loose_relation, numbers_of, relation, said_of
 from ..behaviour.scenes import Behaviour, Data, Outcome, Player, Scene, Slip, WrongWay, plain
 from ..diagnosis.diagnosis import Diagnosis
 from ..diagnosis.hints import HINTS
+from ..diagnosis.replays.scene_slips import find_scene_slip
 from ..run.candidate import Fault
 from .report import Report, Verdict
 
@@ -169,18 +170,31 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
             sure = "certain" if slip.sure and len(seen) > 1 else "likely"
             found = Diagnosis(slip.family, sure, slip.text, slip.hint, where=fact)
             return Verdict(scene.name, False, fact, 0.0, scene.points), found
-    found = _related(scene, seen, wrong[0][2], fact) or Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
-    return Verdict(scene.name, False, fact, 0.0, scene.points), found
+    keys = dict.fromkeys(key for _, _, key in wrong)
+    told = _related(scene, seen, wrong[0][2], fact, relation) or _replayed(scene, seen, keys, fact)
+    told = told or _related(scene, seen, wrong[0][2], fact, loose_relation)
+    told = told or Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
+    return Verdict(scene.name, False, fact, 0.0, scene.points), told
 
 
-def _related(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], key: str, fact: str) -> Diagnosis | None:
+def _related(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], key: str, fact: str, look: Callable) -> Diagnosis | None:
     """How the numbers that are wrong are related to the right ones; not where those would be the answer."""
     pairs = [(numbers_of(data.get(key)), numbers_of(want[key]), inputs) for inputs, data, want in seen]
     known = [(got, want, inputs) for got, want, inputs in pairs if got is not None and want is not None]
-    found = relation(known) if scene.tells and len(known) == len(pairs) else None
+    found = look(known) if scene.tells and len(known) == len(pairs) else None
     if not found or not np.size(known[0][1]) or (len(known) == 1 and known[0][1].size < 2):
         return None
     return Diagnosis(found[0], "unknown", said_of(scene.says.get(key, key), found), scene.hint, where=f"{scene.name}: {fact}")
+
+
+def _replayed(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], keys: Iterable[str], fact: str) -> Diagnosis | None:
+    """One operation of the right answer that is another one, if that explains what came."""
+    for key in keys:
+        if found := find_scene_slip(scene.expect, seen, key):
+            said = scene.says.get(key, key)
+            text = f"{said[:1].upper()}{said[1:]} {found[1]}"
+            return Diagnosis(found[0], "unknown", text, HINTS.get(found[0], scene.hint), where=f"{scene.name}: {fact}")
+    return None
 
 
 def _fits(slip: Slip, scene: Scene, inputs: tuple, data: Data) -> bool:

@@ -85,6 +85,9 @@ PRODUCT_GRADIENT = Behaviour("product_gradient", (
                    lambda x: {"gradient": _without(x) * x * x}),
               Slip("sum", "The factors before and after are added", "They are multiplied.",
                    lambda x: {"gradient": _before(x) + _after(x)}),
+              Slip("sum", "The other numbers are added", "They are multiplied.", lambda x: {"gradient": x.sum() - x}),
+              Slip("division", "The product is divided by the number twice", "Which factors are left in the derivative for x[i]?",
+                   lambda x: {"gradient": _without(x) / x}),
               Slip("order", "The gradient is in the opposite order", "Entry i belongs to x[i].",
                    lambda x: {"gradient": _without(x)[::-1]}),
               Slip("exchanged", "The product and the gradient are exchanged", "Return the product first.",
@@ -499,6 +502,8 @@ REVERSIBLE = Behaviour("reversible", (
                    _slip_gradients(lambda f, g, x1, x2, y1, g1, g2: (g1 + g.vjp(y1, g2), g2))),
               Slip("term", "The direct way is missing", "A sum passes its gradient on to both.",
                    _slip_gradients(lambda f, g, x1, x2, y1, g1, g2: (g1 + g.vjp(y1, g2), f.vjp(x2, g1 + g.vjp(y1, g2))))),
+              Slip("place", "The rule of F is evaluated at a result of the block", "To what was F applied?",
+                   _slip_gradients(lambda f, g, x1, x2, y1, g1, g2: (g1 + g.vjp(y1, g2), g2 + f.vjp(x2 + g(y1), g1 + g.vjp(y1, g2))))),
               Slip("place", "The rule of G is evaluated at an input of the block", "To what was G applied?",
                    _slip_gradients(lambda f, g, x1, x2, y1, g1, g2: (g1 + g.vjp(x1, g2), g2 + f.vjp(x2, g1 + g.vjp(x1, g2)))))]),
 ))  # fmt: skip

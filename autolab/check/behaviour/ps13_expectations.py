@@ -81,7 +81,7 @@ LEAVE_ONE_OUT = Behaviour("leave_one_out", (
 
 def _moments(g, h) -> tuple[float, float]:
     """The covariance of g and h, and the variance of h."""
-    return np.mean((g - g.mean()) * (h - h.mean())), h.var()
+    return ((g - g.mean()) * (h - h.mean())).mean(), ((h - h.mean()) ** 2).mean()
 
 
 def _corrected(coefficient):
@@ -123,6 +123,8 @@ CONTROL_VARIATE = Behaviour("control_variate", (
              _corrected(lambda g, h, mean: _moments(g, h)[0] / (g.std() * h.std()))),
         Slip("not centred", "The means are not taken off before multiplying: this is not a covariance",
              "cov(g, h) = mean of (g - mean g)(h - mean h).", _corrected(lambda g, h, mean: np.mean(g * h) / np.mean(h * h))),
+        Slip("not centred", "The means are not taken off before g and h are multiplied: this is not a covariance",
+             "cov(g, h) = mean of (g - mean g)(h - mean h).", _corrected(lambda g, h, mean: np.mean(g * h) / h.var())),
         Slip("degrees of freedom", "Covariance and variance are divided by different numbers, n - 1 and n",
              "np.cov divides by n - 1, np.var by n. Take both in the same way.", _corrected(lambda g, h, mean: _best(g, h) * 12 / 11)),
         Slip("no correction", "The estimate is the plain mean of g", "What is subtracted from it?",

@@ -151,6 +151,14 @@ def _shard_scene(name, counts, passed, hint, points):
              expect(np.ones(p))),
         Slip("averaged twice", "After weighting, the result is divided by the number of workers as well",
              "The weights n_k / n add up to 1.", expect(n / total / p)),
+        Slip("not divided", "The gradients are weighted with the counts, and divided by the number of workers",
+             "A sum over all examples is divided by their number.", expect(n / p)),
+        Slip("weights", "A large shard counts less than a small one: the gradients are divided by the counts",
+             "How much does one example count?", expect(np.divide(1, n, out=np.zeros(p), where=n > 0) / p)),
+        Slip("weights", "Each worker counts as much as all others have examples", "How much does one example count?",
+             expect((total - n) / total)),
+        Slip("weights", "The weights are shares of the largest shard, not of all examples", "The weights n_k / n add up to 1.",
+             expect(n / n.max())),
     ]  # fmt: skip
     return Scene(name, play, expect(n / total), passed, hint, points, arrays(*[(4,)] * p), slips=slips)
 
@@ -202,6 +210,10 @@ ROUNDING = Behaviour("stochastic_round", (
                    lambda x, step, u: {"rounded": np.floor(x / step + u)}),
               Slip("step ignored", "The step is ignored: this rounds to whole numbers", "Round 3.1 steps of 0.25 by hand.",
                    lambda x, step, u: {"rounded": np.floor(x + u)}),
+              Slip("step ignored", "x is rounded to whole numbers, and u alone has to do with the step", "Round 3.1 steps of 0.25 by hand.",
+                   lambda x, step, u: {"rounded": np.floor(x + u * step)}),
+              Slip("division", "x is multiplied by the step and divided by it afterwards: the other way round", "How many steps is x?",
+                   lambda x, step, u: {"rounded": np.floor(x * step + u) / step}),
               Slip("noise", "u is added after rounding", "Add u to the number of steps, then round down.",
                    lambda x, step, u: {"rounded": (np.floor(x / step) + u) * step})]),
     Scene("on average", _mean_rounded, lambda x: {"mean": x, "rounded": True}, "right on average, below zero too",

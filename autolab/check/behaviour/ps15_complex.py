@@ -111,8 +111,17 @@ class ComplexRule:
     def _gradient_scene(self, k: int, rule: Rule, drawn: Callable) -> Scene:
         return Scene(f"gradient of {rule.name}", lambda cls, *a: {"gradient": self._run(cls, a)[k]},
                      lambda *a: {"gradient": rule.gradient(a[-1], *a[:-1])}, "right",
-                     CONJUGATES, rule.points, drawn, slips=rule.usual_slips(),
+                     CONJUGATES, rule.points, drawn, slips=rule.usual_slips() + self._exchanged(rule),
                      says={"gradient": f"the gradient of {rule.name}"})  # fmt: skip
+
+    def _exchanged(self, rule: Rule) -> list[Slip]:
+        """What belongs to another input."""
+        hint = "Return one gradient for each input of forward, in that order."
+        return [
+            Slip("swapped", f"The gradient of {rule.name} is the one that {other.name} should receive", hint,
+                 lambda *a, other=other: {"gradient": other.gradient(a[-1], *a[:-1])})
+            for other in self.rules if other is not rule
+        ]  # fmt: skip
 
     def _context(self) -> Context:
         return Context(len(self.rules), Tensor)

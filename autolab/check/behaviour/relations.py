@@ -19,7 +19,39 @@ def relation(pairs: Sequence[Pair]) -> tuple[str, str] | None:
         return None
     if not all(got.any() for got, _, _ in pairs):
         return ("zero", "0 everywhere") if not any(got.any() for got, _, _ in pairs) else None
-    return _factor(pairs) or _moved(pairs) or _places(pairs)
+    return _factor(pairs) or _moved(pairs)
+
+
+def loose_relation(pairs: Sequence[Pair]) -> tuple[str, str] | None:
+    """The same, of what says less about the cause."""
+    if any(got.shape != want.shape or not np.all(np.isfinite(got)) for got, want, _ in pairs):
+        return None
+    return _transformed(pairs) or _by_entry(pairs) or _places(pairs)
+
+
+def _transformed(pairs: Sequence[Pair]) -> tuple[str, str] | None:
+    """The Fourier transform of what it should be, or the inverse one, times a number."""
+    if not all(want.ndim == 1 and np.iscomplexobj(want) and want.size > 2 for _, want, _ in pairs):
+        return None
+    for transform in (np.fft.fft, np.fft.ifft):
+        if _factor([(got, transform(want), inputs) for got, want, inputs in pairs]):
+            return "transform", "a Fourier transform of what it should be: there is one too many, or one is missing"
+    return None
+
+
+def _by_entry(pairs: Sequence[Pair]) -> tuple[str, str] | None:
+    """What it should be, times or divided by an array that it was given, entry by entry."""
+    if not all(want.ndim and want.size > 2 and want.all() and got.all() for got, want, _ in pairs):
+        return None
+    for k in range(len(pairs[0][2])):
+        every = [np.asarray(inputs[k]) for _, _, inputs in pairs]
+        if any(a.shape != want.shape or a.dtype.kind not in "fc" or not a.all() for a, (_, want, _) in zip(every, pairs, strict=True)):
+            continue
+        for power, words in POWERS.items():
+            for a, conj in ((every, ""), ([np.conj(b) for b in every], " conjugated")):
+                if _factor([(got, want * b ** float(power), ()) for b, (got, want, _) in zip(a, pairs, strict=True)]):
+                    return "factor", f"what it should be, {words.format(f'the {ORDINALS[k]} array{conj}')}, entry by entry"
+    return None
 
 
 def _factor(pairs: Sequence[Pair]) -> tuple[str, str] | None:

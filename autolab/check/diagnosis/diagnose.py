@@ -119,7 +119,7 @@ def _within_kink(o: Observation, x: str, settings: Mapping[str, Any]) -> bool:
         return False
     sides = [want]
     for step in (-1e-7, 1e-7):
-        near = [np.asarray(o.names[y]) + (step if y == x else 0) for y in o.reference.inputs]
+        near = [o.names[y] + step if y == x else o.names[y] for y in o.reference.inputs]
         sides.append(o.reference.gradient(x, o.g, o.reference.environment(near, settings)))
     low, high = np.min(sides, axis=0), np.max(sides, axis=0)
     size = np.abs(want).max(initial=0.0)

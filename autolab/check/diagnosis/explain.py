@@ -18,6 +18,7 @@ from .failures import setting_of_wrong_calls
 from .families import VAGUE, about_g, families
 from .family import Family
 from .formulas.mutants import A_STEP
+from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
 from .gradients.call_factors import find_call_factor
 from .gradients.entries import find_entries
@@ -28,6 +29,7 @@ from .gradients.other_operations import other_operation
 from .gradients.products import find_products
 from .gradients.regions import find_regions
 from .gradients.scaling import ALIKE, INSTEAD, axes_in_words, constant_factor, fixed_number, places, reduction
+from .gradients.selections import find_selection
 from .gradients.series import find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
@@ -183,6 +185,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
     if found := None if half else find_products(wrong, x, [*right, *failed]):
         return replace(found, sure=found.sure and everywhere)
+    if found := None if half else find_as_of_numbers(wrong, x):
+        return found
     if found := find_entries(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
@@ -205,11 +209,11 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := patterns.find_nan(wrong, x, besides=True):
         return found
-    if found := find_order(wrong, x):
+    if found := find_selection(wrong, x) or find_order(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
-        return replace(moved, sure=several)
+        return (patterns.BELONGS in moved.text and find_reshape(wrong, x)) or replace(moved, sure=several)
     if found := _symmetrised(plain, x):
         return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
@@ -304,7 +308,7 @@ def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
 
 FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream twice", "upstream size", "upstream collapsed",
          "mask from g"}  # fmt: skip
-ONE_SENTENCE = {"mask", "diagonal only"}  # read from a Jacobian, and simpler than two mistakes
+ONE_SENTENCE = {"mask", "diagonal only", "overwritten", "places"}  # read from a Jacobian, and simpler than two mistakes
 SHARPER_THAN_A_FACTOR = {"sign", "zero"}
 MOST_SAID = 2  # kinds of mistake in one sentence
 SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": ("variable", "step"),

@@ -23,6 +23,7 @@ from .formulas.factorisations import factor_formulas, mistaken_factors
 from .formulas.misconceptions import misconceptions
 from .formulas.mutants import mutants, value_in_words
 from .formulas.sources import source_formula
+from .formulas.spectral import mistaken_spectra
 from .gradients.jacobian import right_row
 from .gradients.scaling import POWERS, axes_in_words
 from .replays.axes import other_axes
@@ -77,6 +78,7 @@ def _of_right(first: Observation, x: str) -> tuple[Iterator[Family], Iterator[Fa
         _about_places(reference),
         _about_misconceptions(reference, x),
         mistaken_factors(first, x),
+        mistaken_spectra(first, x),
         _about_values(reference, x),
         _about_settings(first),
     )
@@ -186,6 +188,13 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
         elif not reference.function:
             yield Family("elementwise", f"multiplies g and {other} entry by entry, as if forward did: forward multiplies matrices",
                          lambda o, x, other=other: _only(o.g.ndim, o.g * o.names[other]))  # fmt: skip
+    for index in (y for y in reference.inputs if y not in reference.differentiable() and not reference.elementwise):
+        for by in (1, -1):
+            text = f"is right for the entries {'after' if by > 0 else 'before'} those that {index} names: places are counted from 0"
+            yield Family("places", text, lambda o, x, index=index, by=by: _beside(o, x, index, by))
+    for other in others:
+        text = f"is right where {{x}} and {other} are exchanged: each is where the other belongs"
+        yield Family("swapped", text, lambda o, x, other=other: _exchanged(o, x, other))
     if others:
         # The table may write x / y as `out`: what is one power of y too few must not be called a wrong variable.
         yield from _about_factors(reference, (1, -1))
@@ -217,6 +226,22 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
                      lambda o, x: _rule(o, x, out=np.asarray(o.reference.result((o.out,), o.settings))))  # fmt: skip
 
 
+def _beside(o: Observation, x: str, index: str, by: int) -> np.ndarray:
+    """The gradient as if an index named the entries beside those that it names; from the last one it goes on with the first."""
+    t = np.asarray(o.names[index])
+    n = next(n for n in reversed(_only(t.dtype.kind in "iu" and t.size, o.shape(x))) if n > t.max())
+    inputs = [(t + by) % n if y == index else o.names[y] for y in o.reference.inputs]
+    return o.reference.gradient(x, o.g, o.reference.environment(inputs, o.settings))
+
+
+def _exchanged(o: Observation, x: str, other: str) -> np.ndarray:
+    """The gradient for x as if the two inputs had changed places."""
+    inputs = {y: o.names[y] for y in o.reference.inputs} | {x: o.names[other], other: o.names[x]}
+    _only(np.shape(o.names[x]) == np.shape(o.names[other]), inputs)
+    names = o.reference.environment(list(inputs.values()), o.settings)
+    return o.reference.gradient(x, _only(np.shape(names["out"]) == o.g.shape, o.g), names)
+
+
 def _counts(o: Observation, x: str, name: str) -> bool:
     """Do the values under this name count in the rule, or its shape alone? Nobody takes another value for a shape."""
     if ("counts", x, name) not in o.about_right:
@@ -245,8 +270,9 @@ def _about_result(reference: Reference, x: str) -> Iterator[Family]:
     yield Family("forward", "is the result of forward, not a gradient", lambda o, x: o.out)
     if not reference.elementwise and len(reference.inputs) > 1:
         text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
+        # A product with a transpose that is missing may be the same.
         yield Family("forward", text, lambda o, x: np.asarray(
-            o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)))  # fmt: skip
+            o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)), exact=False)  # fmt: skip
     if len(reference.inputs) == 1:
         text, runs = "is forward applied to g; backward needs its derivative", False
         if not reference.elementwise:

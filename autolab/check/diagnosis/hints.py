@@ -55,6 +55,7 @@ HINTS = {
     "places": "Take one entry from the place shown, and follow it through forward and backward.",
     "function": "Look up the derivative again: which function is it?",
     "series": "A series has as many terms as you give it; which function does it stand for, and does NumPy have it?",
+    "spectrum": "Take a diagonal matrix of two different numbers: what does a change beside its diagonal do to the result?",
     "triangle": "Which entries of that matrix are kept, and how often does the diagonal count?",
     "step": "Write the derivative on paper and compare it step by step.",
     "flattened": "A gradient has exactly the shape of its input.",

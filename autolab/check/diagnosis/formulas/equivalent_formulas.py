@@ -136,7 +136,7 @@ KNOWN = {
     "count": count,
     "lifted": lifted,
 }
-PLAIN = ("_G", "_OUT", "_flat", "_rows", "_n")  # a slip in these is another shape
+PLAIN = ("_axes", "_G", "_OUT", "_flat", "_rows", "_n")  # a slip in these is another shape
 
 
 @cache

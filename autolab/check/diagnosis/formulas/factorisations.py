@@ -13,6 +13,7 @@ import numpy as np
 
 from ...run.observation import Observation, close
 from ..family import Family
+from ..replays.shapes import count
 from .equivalent_formulas import NamedFormula
 
 Entry = tuple[str, Mapping[str, str]]  # a formula, and what its letters stand for
@@ -45,36 +46,90 @@ for _name, _changed in (("Q", "inv @ (g + out @ both)"), ("R", "inv @ (q @ both)
 
 
 def factor_formulas(o: Observation, x: str) -> list[NamedFormula]:
-    """The gradient as a formula, if the function gives a factor of the matrix x, or x with mean 0 and variance 1 along some axes."""
+    """The gradient as a formula, if the function gives a factor of the matrix x, or x scaled in a usual way along some axes."""
     return [*(_named(FACTORS[name], x) for name in _factor(o, x)), *(_named(entry, x) for entry in _normalised(o, x))]
 
 
 def _normalised(o: Observation, x: str) -> list[Entry]:
     if ("normalised", x) not in o.about_right:
-        o.about_right["normalised", x] = [_normal(axes, eps) for axes, eps in _axes_of_normal(np.asarray(o.names[x]), o.out)]
+        a = np.asarray(o.names[x])
+        found = [_normal(axes, eps, less, count(a.shape, axes)) for axes, eps, less in _axes_of_normal(a, o.out)]
+        with np.errstate(all="ignore"):
+            o.about_right["normalised", x] = found or [*_scaled(a, o.out), *_cross_entropy(o, x)]
     return o.about_right["normalised", x]
 
 
-def _normal(axes: tuple[int, ...], eps: float) -> Entry:
-    """The gradient of (x - mean) / sqrt(var + eps)."""
-    along = f"{axes}, keepdims=True"
-    letters = {"rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
+def _scaled(a: np.ndarray, out: np.ndarray) -> Iterator[Entry]:
+    """The result is x by its norm, or by the root of its mean square, or its softmax or the logarithm of that, along some axes."""
+    if a.dtype.kind != "f" or a.shape != out.shape or not 1 < a.ndim <= 4 or np.any(a == 0):
+        return
+    for axes in (c for n in range(1, a.ndim + 1) for c in combinations(range(a.ndim), n)):
+        along, known = "axes, keepdims=True", {"axes": str(axes)}
+        size = a / out
+        if close(size, np.broadcast_to(size.max(axes, keepdims=True), a.shape)):
+            for reduce in ("sum", "mean"):
+                total = getattr(a * a, reduce)(axes, keepdims=True)
+                eps = float((size * size).flat[0] - total.flat[0])
+                eps = next((known for known in SMALL if abs(eps - known) < 1e-10), -1.0)
+                if eps >= 0 and close(a / np.sqrt(total + eps), out):
+                    letters = {**known, "size": f"np.sqrt((x * x).{reduce}({along}) + {eps})", "unit": "x / size"}
+                    yield f"(g - unit * (g * unit).{reduce}({along})) / size", letters
+        letters = {**known, "e": f"np.exp(x - x.max({along}))", "p": f"e / e.sum({along})"}
+        if np.all(out > 0) and close(out.sum(axes), np.ones_like(out.sum(axes))):
+            if close(np.exp(a) / np.exp(a).sum(axes, keepdims=True), out):
+                yield f"p * (g - (g * p).sum({along}))", letters
+        elif np.all(out < 0) and close(a - np.log(np.exp(a).sum(axes, keepdims=True)), out):
+            yield f"g - p * g.sum({along})", letters
+
+
+def _cross_entropy(o: Observation, x: str) -> Iterator[Entry]:
+    """The negative logarithms of the softmax at the classes that another input names, for each row, or their mean or sum."""
+    a = np.asarray(o.names[x])
+    for target in o.reference.inputs:
+        t = np.asarray(o.names[target])
+        if (
+            a.dtype.kind != "f"
+            or a.ndim != 2
+            or t.dtype.kind not in "iu"
+            or t.shape != a.shape[:1]
+            or not np.all((t >= 0) & (t < a.shape[1]))
+        ):
+            continue
+        rows = np.log(np.exp(a).sum(1)) - a[np.arange(len(a)), t]
+        letters = {"e": "np.exp(x)", "p": "e / e.sum(-1, keepdims=True)", "onehot": f"np.eye(x.shape[-1])[{target}]"}
+        for value, text in ((rows, "g[:, None] * (p - onehot)"), (rows.sum(), "g * (p - onehot)"), (rows.mean(), "g * (p - onehot) / n")):
+            if np.shape(value) == o.out.shape and close(np.asarray(value), o.out):
+                yield text, {**letters, "n": "len(x)"}
+
+
+def _normal(axes: tuple[int, ...], eps: float, less: int, n: int) -> Entry:
+    """The gradient of (x - mean) / sqrt(var + eps); `less`: 1 if the variance is divided by n - 1."""
+    along, known = "axes, keepdims=True", {"axes": str(axes)}
+    if less:
+        letters = {**known, "rstd": f"1 / np.sqrt(x.var({along}, ddof=1) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
+        return f"rstd * (g - g.mean({along}) - z * (g * z).sum({along}) / (n - 1))", {"n": str(n), **letters}
+    letters = {**known, "rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
     return f"rstd * (g - g.mean({along}) - z * (g * z).mean({along}))", letters
 
 
-def _axes_of_normal(a: np.ndarray, out: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Along which axes, and with which small number under the root, the result is x with mean 0 and variance 1."""
+SMALL = (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3)
+
+
+def _axes_of_normal(a: np.ndarray, out: np.ndarray) -> Iterator[tuple[tuple[int, ...], float, int]]:
+    """Along which axes, with which small number under the root, and with n or n - 1, the result is x with mean 0 and variance 1."""
     if a.dtype.kind != "f" or a.shape != out.shape or not 0 < a.ndim <= 4:
         return
     for axes in (c for n in range(1, a.ndim + 1) for c in combinations(range(a.ndim), n)):
-        if np.abs(out.mean(axes)).max() > 1e-9:
+        if np.abs(out.mean(axes)).max() > 1e-9 or count(a.shape, axes) < 2:
             continue
         centred = a - a.mean(axes, keepdims=True)
         at = np.unravel_index(np.argmax(np.abs(centred)), a.shape)
-        eps = float((centred[at] / out[at]) ** 2 - np.broadcast_to(a.var(axes, keepdims=True), a.shape)[at]) if out[at] else -1.0
-        eps = next((known for known in (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3) if abs(eps - known) < 1e-10), -1.0)
-        if eps >= 0 and close(centred / np.sqrt(a.var(axes, keepdims=True) + eps), out):
-            yield axes, eps
+        for less in (0, 1):
+            variance = a.var(axes, keepdims=True, ddof=less)
+            eps = float((centred[at] / out[at]) ** 2 - np.broadcast_to(variance, a.shape)[at]) if out[at] else -1.0
+            eps = next((known for known in SMALL if abs(eps - known) < 1e-10), -1.0)
+            if eps >= 0 and close(centred / np.sqrt(variance + eps), out):
+                yield axes, eps, less
 
 
 def mistaken_factors(o: Observation, x: str) -> Iterator[Family]:

@@ -273,6 +273,9 @@ def _binary(node: ast.BinOp) -> Iterator[tuple[str, str, ast.expr]]:
             yield "term", _without(left), right
             yield "term sign", "the right one with the wrong sign on one of its terms", make(ast.Sub())
         case ast.Sub():
+            match left, right:
+                case ast.Name(id="n" | "_n"), ast.Constant(value=1):
+                    yield "constant", "the right one with n where n - 1 belongs", left
             yield "term sign", "the right one with a difference the wrong way round", make(ast.Sub(), right, left)
             yield "term", _without(right), left
             yield "term", _without(left), ast.UnaryOp(ast.USub(), right)

@@ -223,6 +223,12 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
     if pair.same[pair.needed].any():
         text += f" at {int(wrong.sum())} of {int(pair.needed.sum())}"
     ratio = pair.yours[wrong] / pair.right[wrong]
+    for axis, whose in ((1, "its result adds up"), (0, "it goes to")):
+        times = np.broadcast_to(pair.needed.sum(axis=axis, keepdims=True), wrong.shape)[wrong]
+        for count, how in ((1 / times, "divided"), (times, "multiplied")):
+            if times.max() > times.min() and close(ratio, count):
+                text = f"is averaged in part: each contribution is {how} by the number of entries that {whose}"
+                return Mistake("averaged", text, True)
     if close(ratio, np.full_like(ratio, ratio[0])):
         return Mistake("factor", f"{text}, each {number(ratio[0])} times the right one")
     i, j = divmod(int(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0)))), wrong.shape[1])

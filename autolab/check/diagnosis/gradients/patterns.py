@@ -16,6 +16,7 @@ from .jacobian import LARGEST, OVERWRITTEN, is_linear, jacobians, recognise, rig
 from .scaling import axes_in_words, reduction
 
 Observations = list[Observation]
+BELONGS = "what belongs at"
 NEAR = 0.05  # of the largest entry
 
 
@@ -136,7 +137,7 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
         return Mistake("permutation", text, mover)
     at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
     to = tuple(int(i) for i in np.argwhere(np.isclose(got, want[at]))[0])
-    text = f"has the right numbers in the wrong places: what belongs at {list(at)} is at {list(to)}"
+    text = f"has the right numbers in the wrong places: {BELONGS} {list(at)} is at {list(to)}"
     return Mistake("permutation", text, mover)
 
 
@@ -294,7 +295,10 @@ def find_offsets(wrong: Observations, x: str) -> Mistake | None:
         g = _g_along(o, x)
         if g is None or got.shape != want.shape or want.size < 6 or not np.all(g):
             return None
-        off = np.sort(((got - want) / g).ravel())
+        off = ((got - want) / g).ravel()
+        if not np.any(np.ravel(got)[np.abs(off) > 1e-12]):  # that is 0, which is simpler to say
+            return None
+        off = np.sort(off)
         if not np.all(np.isfinite(off)):
             return None
         off[np.abs(off) < 1e-12 * np.abs(want / g).max()] = 0.0
@@ -309,6 +313,8 @@ def find_offsets(wrong: Observations, x: str) -> Mistake | None:
         return Mistake("term", f"{text}: a number is added that does not belong there, or is missing")
     others = f"by {number(rest)} times g" if rest else "right"
     text = f"is off by {number(few)} times g at {number_of} of {size} places and {others} at the rest, whatever {x} is there"
+    if not few:
+        text = f"is right at {number_of} of {size} places and off by {number(rest)} times g at the rest, whatever {x} is there"
     return Mistake("term", f"{text}: a constant is not that of forward, as in a target that only one of the two smooths")
 
 

@@ -18,6 +18,7 @@ from ...run.inputs import draw
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
+from ..replays.stepwise import chains
 
 LONGEST = 4  # factors in a word
 MOST_WORDS = 450
@@ -28,6 +29,8 @@ MOST_NUMBERS = 4000  # of one side that are compared; of more, these are taken e
 MOST_WORK = 1 << 20  # multiplications in a product of two of the matrices: hundreds are tried
 MOST_CALLS = 6
 MOST_TERMS = 4
+ON_THE_WAY = "the result of "
+MOST_ON_THE_WAY = 3  # matrices that forward works out besides its result
 
 
 class Letter(NamedTuple):
@@ -38,7 +41,7 @@ class Letter(NamedTuple):
     transposed: bool = False
 
     def __str__(self) -> str:
-        name = {"out": "result"}.get(self.name, self.name)
+        name = {"out": "result"}.get(self.name, f"({self.name})" if " " in self.name else self.name)
         return name + {(False, False): "", (False, True): "ᵀ", (True, False): "⁻¹", (True, True): "⁻ᵀ"}[self.inverse, self.transposed]
 
     @property
@@ -67,7 +70,7 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
 def _is_spectral(o: Observation, x: str) -> bool:
     """Is it a function of a symmetric matrix with a number for each row, as its eigenvalues are?"""
     a = np.asarray(o.names[x])
-    return a.ndim == 2 and o.g.shape == a.shape[:1] and a.shape[0] == a.shape[1] and close(a, a.T)
+    return a.ndim == 2 and o.g.shape == a.shape[:1] and a.shape[0] == a.shape[1] and (close(a, a.T) or close(o.want[x], o.want[x].T))
 
 
 def _by_words(wrong: Sequence[Observation], x: str, others: Sequence[Observation], spectral: bool) -> Mistake | None:
@@ -92,7 +95,7 @@ def _work(o: Observation) -> int:
 def _nearby(o: Observation) -> Observation | None:
     """The same operation on other numbers; what came back is not asked."""
     rng = np.random.default_rng(6)
-    inputs = [a * rng.uniform(0.8, 1.2, np.shape(a)) if np.asarray(a).dtype.kind == "f" else a for a in o.inputs]
+    inputs = [a * _noise(rng, a) if np.asarray(a).dtype.kind == "f" else a for a in o.inputs]
     try:
         names = o.reference.environment(inputs, o.settings)
         want = {y: o.reference.gradient(y, o.g, names) for y in o.reference.differentiable()}
@@ -101,21 +104,29 @@ def _nearby(o: Observation) -> Observation | None:
     return Observation(o.reference, names, o.g, want, want, settings=o.settings) if np.shape(names["out"]) == o.out.shape else None
 
 
+def _noise(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
+    """Factors near 1, which leave a symmetric matrix symmetric."""
+    noise = rng.uniform(0.8, 1.2, np.shape(a))
+    return (noise + noise.T) / 2 if np.ndim(a) == 2 and close(a, np.transpose(a)) else noise
+
+
 def _different(observations: Sequence[Observation]) -> list[Observation]:
     """A few calls; where g is an array, one for each shape, and more g are asked for."""
-    if not observations or not observations[0].g.ndim:
-        return list(observations[:MOST_CALLS])
+    if not observations or not observations[0].g.ndim:  # with another number for g, the same inputs say the same
+        return list({id(o.out): o for o in reversed(observations)}.values())[: -MOST_CALLS - 1 : -1]
     return list({o.g.shape: o for o in reversed(observations)}.values())[-3:]
 
 
 def _right(calls: list[Call]) -> tuple[Terms | None, list[Word]]:
     """The right gradient as products, and the words that were tried: of the inputs and g, then of the result and of inverses as well."""
     alphabet = _alphabet(calls)
-    plain = [a for a in alphabet if not a.inverse]
+    between = [a for a in alphabet if a.name.startswith(ON_THE_WAY)]
+    plain = [a for a in alphabet if not a.inverse and a not in between]
     stages = [[a for a in plain if a.name != "out"], plain]
     for name in dict.fromkeys(a.name for a in alphabet if a.inverse):
         inverse = [a for a in alphabet if a.inverse and a.name == name]
         stages.append(plain + inverse)
+    stages += [plain + between] * bool(between)
     target, columns, tried = _column(calls, "want"), dict[Word, np.ndarray | None](), list[Word]()
     for letters in stages:
         words: list[Word] = []
@@ -174,12 +185,13 @@ def _call(o: Observation, x: str, answered: bool = True, spectral: bool = False)
             gs += more
             got += [a[x] for a in answers] if answers else []
     want = [o.want[x], *(o.reference.gradient(x, g, o.names) for g in gs[1:])]
-    letters = dict(_fixed_letters(o))
+    letters = dict(_fixed_letters(o)) | ({} if spectral else dict(_letters_on_the_way(o, x)))
     if o.g.ndim:
         stacked = np.stack(gs)
         if spectral:
             stacked = stacked[..., None] * np.eye(len(o.g))
-            letters |= _both(Letter("eigenvectors"), np.linalg.eigh(np.asarray(o.names[x]))[1])
+            symmetric = (o.names[x] + o.names[x].T) / 2
+            letters |= _both(Letter(x), symmetric) | _both(Letter("eigenvectors"), np.linalg.eigh(symmetric)[1])
         stacked = stacked[..., None] if o.g.ndim == 1 and not spectral else stacked
         letters |= {Letter("g"): stacked, Letter("g", transposed=True): np.swapaxes(stacked, -1, -2)}
     result = None if o.out.ndim else float(o.out)
@@ -199,6 +211,16 @@ def _fixed_letters(o: Observation) -> Iterator[tuple[Letter, np.ndarray]]:
                 continue
             if np.abs(a).max() * np.abs(inverse).max() < 1e6:
                 yield from _both(Letter(name, inverse=True), inverse).items()
+
+
+def _letters_on_the_way(o: Observation, x: str) -> Iterator[tuple[Letter, np.ndarray]]:
+    """What forward works out before its result, as far as it is a matrix or a vector: the last few."""
+    chain = next(filter(None, chains(o, x)), None) if o.reference.function else None
+    if chain is None:
+        return
+    values = [(k, np.asarray(v)) for k, v in enumerate(chain.values) if k >= len(chain.inputs) and k != chain.last]
+    for k, a in [(k, a) for k, a in values if a.dtype.kind == "f" and 0 < a.ndim < 3 and a.size > 1][-MOST_ON_THE_WAY:]:
+        yield from _both(Letter(chain.words[k]), a).items()
 
 
 def _both(letter: Letter, a: np.ndarray) -> dict[Letter, np.ndarray]:

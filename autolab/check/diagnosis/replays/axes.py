@@ -71,6 +71,11 @@ def _and(k: int) -> Callable:
     return both
 
 
+def _others_of_several(*these: int) -> Callable:
+    """These axes, where several others are meant."""
+    return lambda axis, ndim: these if isinstance(axis, tuple) and len(axis) > 1 and ndim > max(these) else _impossible()
+
+
 def _impossible() -> Any:
     raise LookupError("there is no such axis")
 
@@ -92,6 +97,9 @@ TARGETS: Mapping[str, Callable] = {
     "along the axis before as well": _besides(preceding),
     "along axis 0 as well": _and(0),
     "along axis 1 as well": _and(1),
+    "along axes 0 and 1": _others_of_several(0, 1),
+    "along axes 0 and 2": _others_of_several(0, 2),
+    "along axes 1 and 2": _others_of_several(1, 2),
 }
 # Where several axes are put back, if not where they were: of their number.
 ENDS: Mapping[str, Callable[[int], tuple[int, ...]]] = {

@@ -259,6 +259,16 @@ class Asking(np.ndarray):
         """The transpose."""
         return self._turned("transpose", lambda a: a.T)
 
+    @property  # type: ignore[misc]  # NumPy's can be written to; nothing is written here
+    def real(self) -> Any:
+        """The real part."""
+        return self.tape.apply(np.real, (self,), {}) if self.tape is not None else np.ndarray.real.__get__(plain(self))
+
+    @property  # type: ignore[misc]
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return self.tape.apply(np.imag, (self,), {}) if self.tape is not None else np.ndarray.imag.__get__(plain(self))
+
     @property
     def mT(self) -> Any:
         """The last two axes exchanged."""

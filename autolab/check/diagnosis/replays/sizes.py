@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,14 @@ def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, Family]]
     some = [(_where(call, x, alone, k in of_g), [k]) for k, call in steps.items()]
     if len(steps) > 1:
         some.append(("everywhere", list(steps)))
+        together = [k for k in steps if k in of_g]
+        if 1 < len(together) < len(steps):
+            some.append(("in what g is averaged into", together))
     for where, ks in some:
         for said, to in TARGETS.items():
-            text = f"divides by {said} {where}, where n belongs: n is the number of entries that go into it"
+            less = said == "n + 1" and all(_is_one_less(steps[k], first, x) for k in ks)
+            belongs = "n - 1 belongs" if less else "n belongs"
+            text = f"divides by {'n' if less else said} {where}, where {belongs}: n is the number of entries that go into it"
             key = *ks, *(_instead(to, steps[k], first, x) for k in ks)
             yield key, Family("constant", text, partial(_sized, way=way, some=ks, to=to), hint="size")
         text = f"{'never divides' if where == 'everywhere' else f'does not divide {where}'} by n, as a mean does"
@@ -111,6 +117,13 @@ def _sized(o: Observation, x: str, way: Way, some: list[int], to: Callable) -> n
         return call.run(call.axis) * (n / to(n, shape)) ** AVERAGES[call.name]
 
     return way.changed(o, x, some, change)
+
+
+def _is_one_less(call: Call, o: Observation, x: str) -> bool:
+    """Is it divided by a number of entries less 1? Such a number is no size of axes itself."""
+    shape = o.want[x].shape
+    sizes = {math.prod(some) for n in range(1, len(shape) + 1) for some in combinations(shape, n)}
+    return call.kind == "divide" and call.axis not in sizes and call.axis + 1 in sizes
 
 
 def _averaged(o: Observation, x: str, way: Way, k: int) -> np.ndarray:

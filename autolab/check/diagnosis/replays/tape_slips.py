@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import step_in_words, value_in_words
-from .replay import Node, Tape
+from ..formulas.textbook import TEXTBOOKS
+from . import triangles
+from .replay import Call, Node, Tape
 from .stepwise import row_in_words
 from .traces import Trace
 from .ways import Taped
@@ -58,6 +61,21 @@ def _separate_sums(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
     return one * other
 
 
+def _call(node: Node, s: Sequence[Any]) -> Call:
+    if node.make is None:
+        raise LookupError("it goes along no axis")
+    return node.make(s[0])
+
+
+def _function(f: Callable[..., Any]) -> Slip:
+    """Another function of the same sources."""
+    return lambda t, n, s, v: f(*s)
+
+
+def _cut(tape: Tape, node: Node, s: list[Any], value: Any, cut: Callable[..., Any]) -> Any:
+    return cut(_call(node, s))
+
+
 def _constant(node: Node, s: Sequence[Any]) -> Any:
     """What a number that is added to a source, or from which it is taken, is."""
     return node.function(np.zeros_like(s[0]))
@@ -72,6 +90,7 @@ def _entry(value: Any, k: int) -> Any:
 
 WITHOUT = "is the right one without one of its factors{where}"
 TERM = "misses one of its terms{where}"
+MULTIPLES = [("constant", f"has one of its terms {said} as large as it should be{{where}}", c) for said, c in (("twice", 2), ("half", 0.5))]
 SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
     "multiply": [
         ("factor", WITHOUT, _source(0)),
@@ -79,12 +98,21 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("operation", "has a plus where a times belongs{where}", lambda t, n, s, v: s[0] + s[1]),
         ("division", "is divided where it should be multiplied{where}", lambda t, n, s, v: s[0] / s[1]),
         ("division", "is divided where it should be multiplied{where}", lambda t, n, s, v: s[1] / s[0]),
+        ("power", "has one of its factors once too often{where}", lambda t, n, s, v: v * s[0]),
+        ("power", "has one of its factors once too often{where}", lambda t, n, s, v: v * s[1]),
     ],
     "divide": [
         ("factor", "is the right one without one of its divisions{where}", _source(0)),
         ("division", "is multiplied where it should be divided{where}", lambda t, n, s, v: s[0] * s[1]),
         ("factor", "is the right one without the size of one of its divisors{where}", lambda t, n, s, v: s[0] * np.sign(s[1])),
         ("division", "has a quotient upside down{where}", lambda t, n, s, v: s[1] / s[0]),
+        ("power", "is divided once more than it should be{where}", lambda t, n, s, v: v / s[1]),
+        (
+            "factor",
+            "is the right one without one of its factors, the one that is divided{where}",
+            lambda t, n, s, v: 1 / _only(len(s) == 2, s)[1],
+        ),
+        ("power", "is divided by a root where there is none{where}", lambda t, n, s, v: s[0] / np.sqrt(s[1])),
     ],
     "add": [
         ("term", TERM, _source(0)),
@@ -92,6 +120,7 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[0] - s[1]),
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[1] - s[0]),
         ("term", TERM, lambda t, n, s, v: _only(len(s) == 1, -_constant(n, s)) + v),
+        *((constant, text, lambda t, n, s, v, c=c, k=k: v + (c - 1) * s[k]) for constant, text, c in MULTIPLES for k in (0, 1)),
     ],
     "subtract": [
         ("term", TERM, _source(0)),
@@ -100,6 +129,11 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: s[0] + s[1]),
         ("term sign", "has a difference the wrong way round{where}", lambda t, n, s, v: -v),
         ("term sign", "has the wrong sign on one of its terms{where}", lambda t, n, s, v: 2 * _only(len(s) == 1, _constant(n, s)) - v),
+        *(
+            (constant, text, lambda t, n, s, v, c=c, k=k: v + (1 - 2 * k) * (c - 1) * s[k])
+            for constant, text, c in MULTIPLES
+            for k in (0, 1)
+        ),
     ],
     "negative": [("term sign", "is the right one with a minus sign left out{where}", _source(0))],
     "matmul": [
@@ -128,11 +162,73 @@ SLIPS["incoming_of_row"] = [
     ("sign", "has the wrong sign in a part of it{where}", lambda t, n, s, v: -v),
 ]
 SLIPS["part"] = [  # one of the results of a factorisation
-    ("transposed", "takes the rows of a factor for its columns{where}", lambda t, n, s, v: np.swapaxes(_only(np.ndim(v) > 1, v), -1, -2))
+    ("transposed", "takes the rows of a factor for its columns{where}", lambda t, n, s, v: np.swapaxes(v, -1, -2) if np.ndim(v) > 1 else v)
+]
+for _name in triangles.OTHER:
+    SLIPS[_name] = [("mask", f"{text}{{where}}", partial(_cut, cut=cut)) for text, cut in triangles.WAYS.items()]
+SLIPS["half_diagonal"] = [
+    ("mask", "leaves the diagonal of a triangle whole, where half of it belongs{where}", _source(0)),
+    ("mask", "halves a whole triangle, where its diagonal alone is halved{where}", lambda t, n, s, v: s[0] / 2),
+    ("mask", "leaves the diagonal out, where half of it belongs{where}", lambda t, n, s, v: 2 * v - s[0]),
+]
+SLIPS["without_diagonal"] = [("mask", "does not set the diagonal to 0 where it belongs{where}", _source(0))]
+SLIPS["differences"] = [
+    ("term sign", "has the differences of the eigenvalues the wrong way round{where}", lambda t, n, s, v: np.swapaxes(v, -1, -2)),
+    ("operation", "has sums of the eigenvalues where their differences belong{where}", lambda t, n, s, v: s[0][:, None] + s[0]),
+    ("factor", "is not divided by the differences of the eigenvalues{where}", lambda t, n, s, v: np.ones_like(v)),
+    ("power", "is divided by the squares of the differences of the eigenvalues{where}", lambda t, n, s, v: v * v),
+    ("factor", "lacks the signs of the differences of the eigenvalues{where}", lambda t, n, s, v: np.abs(v)),
 ]
 SLIPS |= {"true_divide": SLIPS["divide"], "transpose": SLIPS["swapaxes"], "division": [("factor", SLIPS["divide"][0][1], _source(0))]}
+SLIPS["conjugate"] = [("conjugate", "has a value where its conjugate belongs{where}", _source(0))]
+SLIPS["real"] = [
+    ("real part", "has an imaginary part where a real part belongs{where}", lambda t, n, s, v: np.imag(s[0])),
+    ("real part", "lacks a real part: the whole complex number is there{where}", _source(0)),
+    ("real part", "has a modulus where a real part belongs{where}", lambda t, n, s, v: np.abs(s[0])),
+]
+OTHERS: Mapping[str, Callable[..., Any]] = {"floor": np.ceil, "ceil": np.floor, "maximum": np.minimum, "minimum": np.maximum,
+                                            "sin": np.cos, "cos": np.sin, "fft": np.fft.ifft, "ifft": np.fft.fft}  # fmt: skip
+for _name, _other in OTHERS.items():
+    SLIPS[_name] = [
+        ("transform" if "fft" in _name else "function", f"has {_other.__name__} where {_name} belongs{{where}}", _function(_other)),
+        ("transform" if "fft" in _name else "function", f"is the right one without its {_name}{{where}}", _source(0)),
+    ]
+CONJUGATED = ("conjugate", "has the conjugate of a value where the value itself belongs{where}", lambda t, n, s, v: np.conj(v))
+TRIANGLES = {*triangles.OTHER, "half_diagonal"}
 POWERS = {"square": "its square", "power": "its power", "sqrt": "its root", "reciprocal": "its inverse"}
 SOLVERS = {"inv": "inverse", "solve": "solution", "pinv": "inverse"}
+
+
+def _part_of_axis(tape: Tape, node: Node, s: list[Any], value: Any, k: int) -> Any:
+    """A sum along one of the axes of an input that lie along one here."""
+    a, call = s[0], _call(node, s)
+    shape = next(np.shape(v) for v in tape.values if np.size(v) == np.size(a) and np.ndim(v) > np.ndim(a))
+    before = a.shape[: _only(isinstance(call.axis, int) and call.keepdims, call.axis) % a.ndim]
+    first = next(i for i in range(len(shape)) if np.prod(shape[:i]) == np.prod(before))
+    parts = shape[first : next(j for j in range(first, len(shape) + 1) if np.prod(shape[first:j]) == a.shape[call.axis])]
+    part = np.broadcast_to(call.run(first + _only(k < len(parts) > 1, k), a.reshape(shape)), shape)
+    return part.reshape(a.shape)
+
+
+def _bessel(a: Any, reduced: Any) -> float:
+    """n / (n - 1), for the number of entries that go into one."""
+    n = np.size(a) / np.size(reduced)
+    return _only(n > 1, n) / (n - 1)
+
+
+def _along(axis: Any) -> Slip:
+    def slip(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+        call = _call(node, s)
+        result = np.asarray(call.run(_only(call.kind == "along", axis)))
+        return result if call.keepdims or result.shape == np.shape(value) else np.expand_dims(result, axis)
+
+    return slip
+
+
+ALONG = [("axis", f"takes its {{name}} along {said}{{where}}", _along(axis))
+         for said, axis in (("axis 0", 0), ("the last axis", -1), ("axis 1", 1))] + [
+    ("axis", f"takes its {{name}} along {said} of several axes that lie along one{{where}}", partial(_part_of_axis, k=k))
+    for k, said in enumerate(("the first", "the second", "the third"))]  # fmt: skip
 
 
 def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
@@ -146,9 +242,25 @@ def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
             text = "has the matrix of a system of equations transposed{where}"
             yield "transposed", text, lambda t, n, s, v: np.linalg.solve(np.swapaxes(_only(len(s) == 2, s)[0], -1, -2), s[1])
             yield "factor", "is the right one without solving a system of equations{where}", _source(1)
+            yield (
+                "factor",
+                "solves a system of equations once too often{where}",
+                lambda t, n, s, v: np.linalg.solve(_only(len(s) == 2, s)[0], v),
+            )
             yield "operation", "multiplies by a matrix where a system of equations is solved{where}", lambda t, n, s, v: s[0] @ s[1]
     elif node.make and node.name in ("sum", "add"):
         yield "upstream collapsed", "adds up the two factors of a product by themselves, and multiplies the sums{where}", _separate_sums
+        yield from ((family, text.replace("{name}", "sum"), slip) for family, text, slip in ALONG)
+        yield "averaged", "has a mean where a sum belongs{where}", lambda t, n, s, v: v * (np.size(v) / np.size(s[0]))
+    elif node.make and node.name == "mean":
+        yield from ((family, text.replace("{name}", "mean"), slip) for family, text, slip in ALONG)
+        yield "averaged", "has a sum where a mean belongs{where}", lambda t, n, s, v: v * (np.size(s[0]) / np.size(v))
+        yield "constant", "divides by n - 1 where n belongs{where}", lambda t, n, s, v: v * _bessel(s[0], v)
+        yield "term", "is without one of its means{where}", lambda t, n, s, v: 0 * v
+    elif node.make and node.name in ("var", "std"):
+        power = 1.0 if node.name == "var" else 0.5
+        yield "constant", "divides by n - 1 where n belongs{where}", lambda t, n, s, v: v * _bessel(s[0], v) ** power
+        yield "power", "has a standard deviation and a variance exchanged{where}", lambda t, n, s, v: v ** (1.5 - power)
     elif len(node.sources) == 1 and node.make is None and node.name not in SLIPS and node.name.isidentifier():
         yield "function", f"is the right one without {step_in_words(node.name)}{{where}}", _source(0)
 
@@ -157,18 +269,17 @@ def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
 
 
 class Whole(Taped):
-    """A function on tensors: forward through its rows, and back."""
+    """A function on tensors: forward through its rows, and back; `rules`: other rules for some of them."""
 
-    key: Any = "whole"
-
-    def __init__(self, trace: Trace):
-        self.trace = trace
+    def __init__(self, trace: Trace, rules: Mapping[tuple[str, str], Any] | None = None):
+        self.trace, self.rules = trace, rules or {}
+        self.key = "whole", *((row, rule.__name__) for (row, _), (rule, _) in self.rules.items())
 
     def gradient(self, o: Observation, x: str, names: Mapping[str, Any], g: Any) -> Any:
         """On arrays that note what is done; on plain ones by the engine."""
         if not hasattr(g, "tape"):
             return o.reference.gradient(x, g, names)
-        return self.trace.gradient(g.tape, [names[y] for y in o.reference.inputs], o.reference.inputs.index(x), g)
+        return self.trace.gradient(g.tape, [names[y] for y in o.reference.inputs], o.reference.inputs.index(x), g, rules=self.rules)
 
 
 @dataclass(eq=False)
@@ -180,21 +291,30 @@ class Lines:
     words: dict[int, str]  # of the values that may be taken for one another
 
 
-def lines(o: Observation, x: str) -> Lines | None:
-    """The tape of the right rule of an observation; None if it cannot be noted."""
-    if ("lines", x) not in o.about_right:
+def lines(o: Observation, x: str, number: int = 0) -> Lines | None:
+    """The tape of the right rule of an observation, or another way to work it out, by number; None if none can be noted."""
+    if ("lines", x, number) not in o.about_right:
         try:
-            o.about_right["lines", x] = _lines(o, x)
+            o.about_right["lines", x, number] = _lines(o, x, number)
         except Exception:  # a rule may do anything
-            o.about_right["lines", x] = None
-    return o.about_right["lines", x]
+            o.about_right["lines", x, number] = None
+    return o.about_right["lines", x, number]
 
 
-def _lines(o: Observation, x: str) -> Lines | None:
+TAPES = 1 + len(TEXTBOOKS)  # the rules of the table, then those of textbooks
+
+
+def _lines(o: Observation, x: str, number: int) -> Lines | None:
     reference = o.reference
     way = Taped()
     if reference.function:
-        way = Whole(Trace(reference.function, dict(zip(reference.inputs, o.inputs, strict=True)), o.settings))
+        trace = Trace(reference.function, dict(zip(reference.inputs, o.inputs, strict=True)), o.settings)
+        rules = TEXTBOOKS[number - 1] if number else {}
+        if number and not any(run.row.name == row for run in trace.rows for row, _ in rules):
+            return None
+        way = Whole(trace, rules)
+    elif number:
+        return None
     tape, at = way.tape(o, x)
     if not close(np.broadcast_to(tape.result({}), o.want[x].shape), o.want[x]):
         return None
@@ -211,7 +331,7 @@ def _lines(o: Observation, x: str) -> Lines | None:
 def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The slips in one line that explain all these calls, at most two of them. What all others give is kept: see `two_slips.py`."""
     found: dict[str, Family] = {}
-    for family, value in _tried(wrong[0], x):
+    for family, value in chain.from_iterable(_tried(wrong[0], x, number) for number in (*range(1, TAPES), 0)):
         if wrong[0].gave(x, value) and all(_fits(family, o, x) for o in wrong[1:]):
             found.setdefault(family.name, family)
     if not found:
@@ -219,18 +339,18 @@ def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     for o in wrong:
         o.memo.setdefault("slips", []).extend(found.values())
     first, *also = sorted(found.values(), key=lambda family: family.name == "variable")[:2]  # what is left out is likelier than exchanged
-    return Mistake(first.name, first.text, predict=first.predict, also=tuple(also))
+    return Mistake(first.name, first.text, predict=first.predict, also=tuple(also), hint=first.hint)
 
 
 def find_same_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The slip that was found in the gradient for another input, if it explains this one as well."""
     same = [family for family in wrong[0].memo.get("slips", ()) if all(_fits(family, o, x) for o in wrong)][:2]
-    return Mistake(same[0].name, same[0].text, predict=same[0].predict, also=tuple(same[1:])) if same else None
+    return Mistake(same[0].name, same[0].text, predict=same[0].predict, also=tuple(same[1:]), hint=same[0].hint) if same else None
 
 
-def _tried(o: Observation, x: str) -> Iterator[tuple[Family, np.ndarray]]:
+def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.ndarray]]:
     """Each slip and what it gives, those that are cheap to try first."""
-    known = lines(o, x)
+    known = lines(o, x, number)
     if known is None:
         return
     kept = o.memo.setdefault(("predicted", x), [])
@@ -243,14 +363,15 @@ def _tried(o: Observation, x: str) -> Iterator[tuple[Family, np.ndarray]]:
             o.memo["tape work"] = spent = spent + costs[line]
             if spent > most:
                 return
-            predict = partial(_slipped, line=line, slip=slip)
+            predict = partial(_slipped, line=line, slip=slip, number=number)
             try:
                 value = predict(o, x)
             except Exception:  # the shapes do not allow it
                 continue
             if len(nodes) > 1 and name == "term" and line[0][0] and line[0][0][0] == "arrives":
                 name, text = "overwritten", "keeps only one of several contributions: each overwrites the one before, or is left out"
-            family = Family(name, text.replace("{where}", where), predict, exact=False)
+            hint = "triangle" if known.tape.nodes[nodes[0]].name in TRIANGLES else ""
+            family = Family(name, text.replace("{where}", where), predict, exact=False, hint=hint)
             kept.append((family, value))
             yield family, value
 
@@ -262,6 +383,18 @@ def _fits(family: Family, o: Observation, x: str) -> bool:
         return False
 
 
+def slips_of(node: Node, value: Any) -> Iterator[tuple[str, str, Slip]]:
+    """What may go wrong in one operation of any computation, that of complex numbers too."""
+    yield from _slips(node)
+    if np.iscomplexobj(value) and node.sources:
+        yield CONJUGATED
+        yield (
+            "variable",
+            "has a direction, a value divided by its modulus, where the value itself belongs",
+            lambda t, n, s, v: v / np.abs(v),
+        )
+
+
 def _where(line: Any) -> str:
     (tag, _), _ = line
     if isinstance(tag, tuple) and tag[0] in ("back", "incoming"):
@@ -269,8 +402,8 @@ def _where(line: Any) -> str:
     return ""
 
 
-def _slipped(o: Observation, x: str, line: Any, slip: Slip) -> np.ndarray:
-    known = lines(o, x)
+def _slipped(o: Observation, x: str, line: Any, slip: Slip, number: int) -> np.ndarray:
+    known = lines(o, x, number)
     if known is None or line not in known.by_line:
         raise LookupError("there is no such line")
     return np.broadcast_to(known.tape.result(known.tape.with_slip(known.by_line[line], slip)), o.want[x].shape)

@@ -22,6 +22,7 @@ from autolab.torch_api.creation import from_numpy
 from autolab.transforms.dual import rule_arguments
 
 from ...run.reference import sum_to
+from ..formulas.textbook import Rule
 from .replay import Asking, CannotReplay, Tape
 from .stepwise import row_in_words
 
@@ -45,7 +46,7 @@ class Trace:
 
     def __init__(self, function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any]):
         self.rows: list[RowRun] = []
-        self.count = len(inputs)
+        self.count = self.inputs = len(inputs)
         tensors = [from_numpy(np.array(a)) if np.asarray(a).dtype.kind == "f" else a for a in inputs.values()]
         self._places = {id(t): k for k, t in enumerate(tensors) if isinstance(t, Tensor)}
         self._kept: list[Any] = list(tensors)
@@ -86,13 +87,24 @@ class Trace:
         self.rows.append(RowRun(op, sources, {**op.settings, **settings}, places, _line()))
         return result
 
-    def gradient(self, tape: Tape, inputs: Sequence[Any], x: int, g: Any, changed: Mapping[int, Mapping[str, Any]] | None = None) -> Any:
-        """Forward and back on arrays that note what is done to them on this tape. `changed`: other settings for some of the rows."""
+    def gradient(
+        self, tape: Tape, inputs: Sequence[Any], x: int, g: Any,
+        changed: Mapping[int, Mapping[str, Any]] | None = None, rules: Mapping[tuple[str, str], Rule] | None = None,
+    ) -> Any:  # fmt: skip
+        """Forward and back on arrays that note what is done to them on this tape.
+
+        `changed`: other settings for some of the rows. `rules`: other rules, by row and input.
+        """
         values: dict[int, Any] = dict(enumerate(inputs))
         ran: list[tuple[RowRun, list[Any], tuple[Any, ...]]] = []
         for number, run in enumerate(self.rows):
             tape.tag, tape.row = ("forward", run.line), number
             raw = [values[s] if isinstance(s, int) else s for s in run.sources]
+            if (changed or {}).get(number, {}).get("skipped"):  # as if it were not there
+                values[run.places[0]] = _opaque(tape, np.copy, (raw[0],))
+                tape.results.append(-1)
+                ran.append((run, raw, (values[run.places[0]],)))
+                continue
             arguments = [raw] if run.row.variadic else raw
             settings = {**run.settings, **(changed or {}).get(number, {})}
             result = _opaque(tape, lambda *a, run=run, settings=settings: run.row.forward(*a, **settings), arguments)
@@ -106,6 +118,10 @@ class Trace:
             tape.row = number
             if not any(place in arrived for place in run.places):
                 continue
+            if (changed or {}).get(number, {}).get("skipped"):
+                back, source = arrived[run.places[0]], run.sources[0]
+                arrived[source] = arrived[source] + back if source in arrived else back
+                continue
             tape.tag = "incoming", run.line, run.row.name
             incoming = tuple(
                 _opaque(tape, incoming_of_row, (arrived[p], r)) if p in arrived else np.zeros_like(np.asarray(r))
@@ -118,8 +134,9 @@ class Trace:
                     continue
                 tape.tag = "back", run.line, k, run.row.name
                 rule = run.row.rules[name]
-                back = incoming if run.row.outputs != 1 else incoming[0], *(names[n] for n in rule.needs)
-                value = _noted(tape, rule.function, back)
+                function, needs = (rules or {}).get((run.row.name, name), (rule.function, rule.needs))
+                back = incoming if run.row.outputs != 1 else incoming[0], *(names[n] for n in needs)
+                value = _noted(tape, function, back)
                 value = value[k] if run.row.variadic else value
                 value = sum_to(value, np.shape(raw[k])) if run.row.kind == "elementwise" else value
                 tape.tag = "arrives", source if source < len(inputs) else -1, run.line
