@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autolab.check import check, diagnose
-from autolab.check.diagnosis.replays.replay import Asking, CannotReplay, Tape
+from autolab.check.diagnosis.replay import Asking, CannotReplay, Tape
 
 from . import families_axes, families_places
 

@@ -12,7 +12,7 @@ import pytest
 
 import autolab as torch
 from autolab.check import Spec, check, diagnose
-from autolab.check.diagnosis.replays.replay import Tape
+from autolab.check.diagnosis.replay import Tape
 from autolab.check.diagnosis.replays.traces import Trace
 from autolab.engine.op import GENERAL, LINEAR, Op
 

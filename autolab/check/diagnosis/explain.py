@@ -28,7 +28,7 @@ from .gradients.measures import find_measure
 from .gradients.other_operations import other_operation
 from .gradients.products import find_products
 from .gradients.regions import find_regions
-from .gradients.scaling import ALIKE, INSTEAD, axes_in_words, constant_factor, fixed_number, places, reduction
+from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
 from .gradients.selections import find_selection
 from .gradients.series import find_near_zero, find_series
 from .gradients.terms import find_terms
@@ -38,6 +38,7 @@ from .replays.orders import find_order
 from .replays.reshapes import find_reshape
 from .replays.tape_slips import find_same_slip, find_tape_slip
 from .replays.two_slips import find_two_slips
+from .shapes import axes_in_words
 
 
 def explain(observations: Sequence[Observation], x: str, show: Sequence[Observation] = ()) -> Diagnosis | None:

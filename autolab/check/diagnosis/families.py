@@ -25,7 +25,7 @@ from .formulas.mutants import mutants, value_in_words
 from .formulas.sources import source_formula
 from .formulas.spectral import mistaken_spectra
 from .gradients.jacobian import right_row
-from .gradients.scaling import POWERS, axes_in_words
+from .gradients.scaling import POWERS
 from .replays.axes import other_axes
 from .replays.early_sums import early_sums
 from .replays.settings import other_settings
@@ -33,6 +33,7 @@ from .replays.sizes import other_sizes
 from .replays.stepwise import Chain, chains, slips
 from .replays.triangles import other_triangles
 from .replays.turns import other_turns
+from .shapes import axes_in_words
 
 
 def families(first: Observation, x: str, calls: bool = True, explained: Callable[[], bool] = bool) -> Iterator[Family]:

@@ -19,7 +19,7 @@ import numpy as np
 from autolab.rules.special import erf
 
 from ...run.exercises import mT, normal_cdf, sigmoid, softmax
-from ..replays.shapes import count, lifted
+from ..shapes import count, lifted
 from .expressions import Values, Wrong
 from .mutants import Mutant, mutants
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...run.observation import Observation, close
 from ..family import Family
-from ..replays.shapes import count
+from ..shapes import count
 from .equivalent_formulas import NamedFormula
 
 Entry = tuple[str, Mapping[str, str]]  # a formula, and what its letters stand for

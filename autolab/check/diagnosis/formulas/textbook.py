@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..replays.replay import Asking, tape_of
+from ..replay import Asking, tape_of
 
 
 def one_step(function: Callable) -> Callable:

@@ -11,8 +11,8 @@ import numpy as np
 from ...run.observation import Observation
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
-from ..replays.shapes import axis_name, count
 from ..replays.stepwise import chains
+from ..shapes import axis_name, count
 
 POWERS = {1.0: "times {}", -1.0: "divided by {}", 2.0: "times the square of {}", -2.0: "divided by the square of {}",
           0.5: "times the root of {}", -0.5: "divided by the root of {}"}  # fmt: skip

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...run.observation import Observation
 from ..diagnosis import Mistake
-from .scaling import POWERS, axes_in_words
+from ..shapes import axes_in_words
+from .scaling import POWERS
 
 MEASURES: dict[str, Callable[..., Any]] = {
     "norm": lambda a, axes: np.sqrt((a * a).sum(axes, keepdims=True)),

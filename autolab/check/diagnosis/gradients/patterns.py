@@ -11,9 +11,10 @@ import numpy as np
 from ...run.observation import Observation, all_among, all_differ, close, error_of, number
 from ..diagnosis import Mistake
 from ..replays.stepwise import stretched
+from ..shapes import axes_in_words
 from .indices import mistaken_index
 from .jacobian import LARGEST, OVERWRITTEN, is_linear, jacobians, recognise, right_row, ties
-from .scaling import axes_in_words, reduction
+from .scaling import reduction
 
 Observations = list[Observation]
 BELONGS = "what belongs at"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from itertools import chain, combinations
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from ...run.observation import Observation, close, number
 from ...run.reference import stretched_axes
 from ..diagnosis import Mistake
-from ..replays.shapes import axis_name, count
+from ..shapes import axes_in_words, axis_name, count
 
 POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
           -2: "divided by the square of {}", 0.5: "times the root of {}", -0.5: "divided by the root of {}",
@@ -232,11 +231,6 @@ REDUCED = {"summed": "summed", "averaged": "averaged", "maximum": "reduced to it
 def _first(a: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:
     index = tuple((slice(0, 1) if keepdims else 0) if i in axis else slice(None) for i in range(a.ndim))
     return a[index]
-
-
-def axes_in_words(axes: Iterable[int]) -> str:
-    axes = list(axes)
-    return ("axis " if len(axes) == 1 else "axes ") + " and ".join(map(str, axes))
 
 
 def places(observations: list[Observation], x: str) -> str | None:

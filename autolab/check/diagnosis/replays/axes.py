@@ -14,8 +14,8 @@ import numpy as np
 
 from ...run.observation import Observation
 from ..family import Family
-from .replay import Call
-from .shapes import all_axes, axis_name, count, lifted
+from ..replay import Call
+from ..shapes import all_axes, axis_name, count, lifted
 from .ways import Row, Steps, Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 

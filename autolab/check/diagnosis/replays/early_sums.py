@@ -13,10 +13,9 @@ from ...run.observation import Observation, close
 from ...run.reference import stretched_axes, sum_to
 from ..diagnosis import Mistake
 from ..family import Family
-from ..gradients.scaling import axes_in_words
+from ..replay import Call
+from ..shapes import axes_in_words, axis_name, count, lifted
 from .axes import in_words
-from .replay import Call
-from .shapes import axis_name, count, lifted
 from .ways import BEFORE_AXES, Steps, Way, calls_of, calls_with_g, is_affordable, ways
 
 PARTNERS = ": each entry of g has its own partner, and is multiplied by that before anything is added up"

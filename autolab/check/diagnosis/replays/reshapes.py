@@ -13,7 +13,7 @@ import numpy as np
 
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
-from .replay import Tape
+from ..replay import Tape
 from .stepwise import row_in_words
 from .traces import RowRun, Trace
 

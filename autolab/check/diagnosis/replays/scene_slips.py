@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...run.observation import close
-from .replay import Asking, Node, Tape
+from ..replay import Asking, Node, Tape
 from .tape_slips import Slip, slips_of
 
 MOST_WORK = 6000  # operations on small arrays

@@ -13,9 +13,9 @@ import numpy as np
 
 from ...run.observation import Observation
 from ..family import Family
+from ..replay import Call
+from ..shapes import count
 from .axes import in_words
-from .replay import Call
-from .shapes import count
 from .ways import BEFORE_AXES, Steps, Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them

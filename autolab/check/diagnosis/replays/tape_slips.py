@@ -20,8 +20,8 @@ from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import step_in_words, value_in_words
 from ..formulas.textbook import TEXTBOOKS
+from ..replay import Call, Node, Tape
 from . import triangles
-from .replay import Call, Node, Tape
 from .stepwise import row_in_words
 from .traces import Trace
 from .ways import Taped

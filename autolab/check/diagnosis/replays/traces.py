@@ -23,7 +23,7 @@ from autolab.transforms.dual import rule_arguments
 
 from ...run.reference import sum_to
 from ..formulas.textbook import Rule
-from .replay import Asking, CannotReplay, Tape
+from ..replay import Asking, CannotReplay, Tape
 from .stepwise import row_in_words
 
 MOST_ROWS = 60

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...run.observation import Observation
 from ..family import Family
-from .replay import Call
+from ..replay import Call
 from .ways import BEFORE_AXES, Way, calls_of, is_affordable, ways
 
 OTHER = {"tril": np.triu, "triu": np.tril}

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...run.observation import Observation
 from ..family import Family
-from .replay import Call
+from ..replay import Call
 from .ways import Way, calls_of, calls_that_count, ways
 
 RESHAPED = "has a reshape where a transpose belongs: the shape fits, and the entries are in other places"

@@ -13,8 +13,8 @@ import numpy as np
 from ...run.observation import Observation, close
 from ..formulas.equivalent_formulas import NamedFormula, equivalent_formulas
 from ..formulas.factorisations import factor_formulas
-from .replay import Call, CannotReplay, Tape
-from .shapes import lifted
+from ..replay import Call, CannotReplay, Tape
+from ..shapes import lifted
 from .stepwise import RowCall, chains
 
 Change = Callable[[int, Call], Any]

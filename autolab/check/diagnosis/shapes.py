@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -31,3 +32,8 @@ def lifted(value: Any, x: Any, axis: Any) -> Any:
         return value
     removed = all_axes(axis, np.ndim(x))
     return np.reshape(value, tuple(1 if i in removed else n for i, n in enumerate(np.shape(x))))
+
+
+def axes_in_words(axes: Iterable[int]) -> str:
+    axes = list(axes)
+    return ("axis " if len(axes) == 1 else "axes ") + " and ".join(map(str, axes))
