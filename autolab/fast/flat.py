@@ -68,7 +68,8 @@ class Flat:
         """Let the state of each parameter be its part of the state of the whole."""
         state = self.alone.state.get(self.whole, {})
         for value in state.values():
-            if type(value.payload) is ndarray and type(value.payload.base) is not bytearray:
+            base: Any = getattr(value.payload, "base", None)
+            if type(value.payload) is ndarray and type(base) is not bytearray:
                 # Not in the memory of an array: to NumPy, a part has this memory by itself, and what is saved of it is the part alone.
                 memory = bytearray(value.payload.tobytes())
                 value.payload = np.frombuffer(memory, value.payload.dtype)
