@@ -33,7 +33,7 @@ def compile_pieces(op: Op) -> Callable[..., Any]:
     new = object.__new__
 
     def run(x: Any, settings: dict[str, Any] = NO_SETTINGS) -> Any:
-        raw = x.payload if isinstance(x, Tensor) else None
+        raw: Any = x.payload if isinstance(x, Tensor) else None
         unusual = (slow_threads and not modes.usual) or type(raw) is not ndarray or type(x.version) is Untracked
         if unusual or not (raw.dtype is F32 or raw.dtype is F64):
             return apply_general(op, (x,), settings)
