@@ -21,7 +21,7 @@ def by_tanh(gates: Any, w: Any, curved: Any) -> Any:
 
 
 # What an LSTM's gates were, by the id of the array of its cells, as long as that lives. The formula of the rule computes them anew: a
-# product as large as all the steps. Whoever wrote into the cells meanwhile is told so by their version.
+# product as large as all the steps. A write into the cells meanwhile shows in their version.
 GATES: dict[int, tuple[Any, Any]] = {}
 
 
