@@ -14,7 +14,7 @@ from autolab.autograd import grad
 from autolab.compiler.emit import Group, OutOfRange, Source, function, useful
 from autolab.compiler.guards import Guards
 from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile, Store
-from autolab.compiler.trace import Tracer
+from autolab.compiler.trace import Tracer, below
 from autolab.engine.modes import modes
 from autolab.engine.node import Node, edge_of, next_number
 from autolab.engine.saved import FREED
@@ -110,7 +110,7 @@ class Program:
             raise CannotCompile("it returns a view of one of its inputs")
         self.needs = [t.edge is not None and not is_own for t, is_own in zip(outputs, own)]
         self.effects = any(isinstance(s, Again | Accumulate | Store) for s in builder.to.steps)
-        spent = [n in builder.spent for n, needs in zip(numbers, self.needs) if needs]
+        spent = [any(node.is_freed() for node in below([t.edge[0]])) for t, needs in zip(outputs, self.needs) if needs]  # type: ignore[index]
         self.spent = bool(spent) and all(spent)
         steps, back_steps, saved, incoming, found = self.split(builder, tracer, numbers, values)
         leaving = [v for v in values if v is not None] + saved

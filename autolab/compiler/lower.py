@@ -179,7 +179,7 @@ class Lowering:
                     key = ("number", float(number), a.sample.dtype)
                     if key not in self.constants:
                         self.constants[key] = self.constant(np.array(number, a.sample.dtype))
-                    args = (*args[:i], self.constants[key], *args[i + 1 :])
+                    args, shapes[i] = (*args[:i], self.constants[key], *args[i + 1 :]), ()
         return args
 
     def unstretched(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

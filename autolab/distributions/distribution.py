@@ -31,6 +31,11 @@ def epsilon(t: Any) -> float:
     return float(finfo(t.dtype).eps)
 
 
+def holds(conditions: Any) -> bool:
+    """Whether all are true. A compiled program asks it again at each call."""
+    return bool(conditions.all().all_numbers(True, 2))
+
+
 class Distribution:
     """Random numbers of one kind. Its subclasses are the families.
 
@@ -64,7 +69,7 @@ class Distribution:
                 if constraints.is_dependent(constraint) or name not in vars(self):
                     continue
                 value = vars(self)[name]
-                if not constraint.check(value).all():
+                if not holds(constraint.check(value)):
                     raise ValueError(
                         f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to "
                         f"satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -165,7 +170,7 @@ class Distribution:
         except NotImplementedError:
             warnings.warn(f"{type(self)} does not define `support` to enable sample validation.", stacklevel=3)
             return
-        if not support.check(value).all():
+        if not holds(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support ({support!r}) of "
                 f"the distribution {self!r}, but found invalid values:\n{value}"

@@ -24,6 +24,7 @@ from autolab.engine.tensor import Tensor, blank
 from autolab.fast.codegen import NAMES, define
 from autolab.fast.inline import inlined, product
 from autolab.fast.kernel import KERNELS, load_kernels
+from autolab.fast.pieces import compile_joined, compile_pieces, cuts
 from autolab.fast.sums import fit
 
 MOST_INPUTS = 3
@@ -351,6 +352,8 @@ def arrays_of(op: Op, names: Any) -> set[str]:
 
 def compile_run(op: Op, plan: Plan) -> Callable[..., Any] | None:
     """The function written by `run_source`; None if this row goes the general way."""
+    if cuts(op):
+        return compile_joined(op, plan)
     if not can_specialise(op):
         return None
     names: dict[str, Any] = {f"rule_{op.inputs[i]}": rule.function for i, rule, _ in plan.rules}
@@ -362,6 +365,8 @@ def compile_run(op: Op, plan: Plan) -> Callable[..., Any] | None:
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
     """The function written by `forward_source`; None if this row goes the general way."""
     load_kernels(op)
+    if cuts(op):
+        return compile_pieces(op)
     if not can_specialise(op):
         return None
     names: dict[str, Any] = {"op": op}

@@ -26,6 +26,8 @@ class Adagrad(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    entrywise = True
+
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
         initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
@@ -72,6 +74,8 @@ class RMSprop(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    entrywise = True
+
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
         momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
@@ -117,6 +121,8 @@ class Adadelta(Optimizer):
     >>> w
     tensor([0.6838, 1.6838], requires_grad=True)
     """
+
+    entrywise = True
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,

@@ -29,6 +29,8 @@ class Adam(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    entrywise = True
+
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,

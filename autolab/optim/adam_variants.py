@@ -26,6 +26,8 @@ class NAdam(Optimizer):
     tensor([0.8944, 1.8944], requires_grad=True)
     """
 
+    entrywise = True
+
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
@@ -66,6 +68,8 @@ class RAdam(Optimizer):
     >>> w
     tensor([0.8000, 1.6000], requires_grad=True)
     """
+
+    entrywise = True
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
@@ -108,6 +112,8 @@ class Adamax(Optimizer):
     >>> w
     tensor([0.9000, 1.9000], requires_grad=True)
     """
+
+    entrywise = True
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

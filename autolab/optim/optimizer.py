@@ -15,6 +15,7 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import RemovableHandle, Tensor, new_tensor
+from autolab.fast.flat import step_at_once
 from autolab.rules.complex_numbers import pairs
 
 EVERYWHERE: tuple[dict[int, Any], dict[int, Any]] = OrderedDict(), OrderedDict()  # hooks before and after any optimizer's step
@@ -52,6 +53,7 @@ class Optimizer:
     """
 
     takes_complex = True
+    entrywise = False  # whether `update` treats every entry by itself, whatever the shape: then small parameters move at once
     in_pairs = (
         True  # whether `update` sees a complex parameter, its gradient and its state as pairs of real numbers, along a last axis of 2
     )
@@ -83,6 +85,7 @@ class Optimizer:
     def _prepare(self) -> None:
         self._scratch: dict[Any, Any] = {}
         self._numbers: dict[Any, Any] = {}
+        self._flat: dict[int, Any] = {}
         self._stepping = False
         self._hooks: dict[str, dict[int, Any]] = {place: OrderedDict() for place in PLACES}
 
@@ -159,7 +162,7 @@ class Optimizer:
             with recording(True):
                 loss = closure()
         update = self.update
-        for group in self.param_groups:
+        for number, group in enumerate(self.param_groups):
             if group.get("differentiable"):
                 from autolab.optim.differentiable import recorded_step  # loaded when first used
 
@@ -167,7 +170,7 @@ class Optimizer:
                     if p._grad is not None:
                         recorded_step(self, p, group)
                 continue
-            for p in group["params"]:
+            for p in step_at_once(self, number, group) if self.entrywise else group["params"]:
                 grad = p._grad
                 if grad is not None:
                     x, g = p.payload, grad.payload
@@ -289,6 +292,7 @@ class Optimizer:
         vars(self).update(state)
         if "_hooks" not in vars(self):
             self._prepare()
+        self._flat = {}
         for group in self.param_groups:  # a setting that an older file does not know is as it is by default
             for name, value in self.defaults.items():
                 group.setdefault(name, value)

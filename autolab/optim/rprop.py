@@ -25,6 +25,8 @@ class Rprop(Optimizer):
     tensor([0.9000, 1.9000], requires_grad=True)
     """
 
+    entrywise = True
+
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
         step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,

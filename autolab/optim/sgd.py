@@ -28,6 +28,7 @@ class SGD(Optimizer):
     tensor([0.8000, 1.6000], requires_grad=True)
     """
 
+    entrywise = True
     in_pairs = False
 
     def __init__(
@@ -78,6 +79,8 @@ class ASGD(Optimizer):
     >>> w
     tensor([0.8000, 1.6000], requires_grad=True)
     """
+
+    entrywise = True
 
     def __init__(
         self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,

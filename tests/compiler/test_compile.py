@@ -38,6 +38,7 @@ PROGRAMS = {
     "reductions": (lambda x: x.amax(0).sum() + x.var(1).sum() + x.logsumexp(0).mean() + x.prod(1).sum(), [(3, 4)]),
     "a number": (lambda x: x * x + 3 * x, [()]),
     "used twice": (lambda x: x + x, [(3,)]),
+    "two constants": (lambda x: (x * (torch.ones(3) * torch.full((3,), 2.0)).cumsum(0)).sum(), [(2, 3)]),
     "a constant": (lambda x: (x * torch.ones(3) + torch.arange(3.0)).sum(), [(2, 3)]),
     "an unused input": (lambda x, y: (x * 2).sum(), [(3,), (3,)]),
     "wide": (lambda x, y: ((x * y + x).tanh() * y).exp().sum() + (x - y).abs().mean(), [(300, 400), (300, 400)]),

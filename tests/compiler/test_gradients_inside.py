@@ -166,3 +166,50 @@ def test_a_graph_that_grad_has_used_up_stays_used_up():
     for _ in range(3):
         with pytest.raises(RuntimeError, match="second time"):
             compiled(torch.ones(3, requires_grad=True)).backward()
+
+
+def two_networks():
+    """A step of a generator and a discriminator, as people write it; the parameters of both."""
+    torch.manual_seed(0)
+    make, judge = torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    for_make, for_judge = torch.optim.Adam(make.parameters()), torch.optim.Adam(judge.parameters())
+    real, noise = torch.randn(5, 3), torch.randn(5, 2)
+
+    def step():
+        made = make(noise)
+        for_judge.zero_grad()
+        judged = judge(made.detach()).sigmoid().mean() - judge(real).sigmoid().mean()
+        judged.backward()
+        for_judge.step()
+        for_make.zero_grad()
+        loss = -judge(made).sigmoid().mean()
+        loss.backward()
+        for_make.step()
+        return loss + judged.detach()
+
+    return step, [*make.parameters(), *judge.parameters()]
+
+
+def test_two_networks_that_train_each_other_are_one_program():
+    (step, mine), (eager, theirs) = two_networks(), two_networks()
+    compiled = torch.compile(step, fullgraph=True)
+    for _ in range(4):
+        torch.testing.assert_close(compiled(), eager())
+    torch.testing.assert_close(mine, theirs)
+    with pytest.raises(RuntimeError, match="second time"):
+        compiled().backward()
+
+
+def test_a_graph_without_saved_values_can_be_used_twice():
+    w = torch.ones(3, requires_grad=True)
+
+    def f():
+        w.grad = None
+        loss = w.sum()
+        loss.backward()
+        return loss
+
+    compiled = torch.compile(f)
+    for _ in range(3):
+        compiled().backward()
+        assert w.grad.tolist() == [2, 2, 2]

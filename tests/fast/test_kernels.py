@@ -288,3 +288,14 @@ def test_recorded_gradients_are_those_of_kernels_and_can_be_differentiated_again
         seconds.append([g.numpy() for g in grad(sum(again), asked, allow_unused=True) if g is not None] if again else [])
     for a, b in zip(*seconds, strict=True):
         np.testing.assert_allclose(a, b, 2e-3, 1e-3 * np.abs(b).max(initial=1e-1))
+
+
+@pytest.mark.parametrize("wide", [1, 15, 17, 80, 1000, np.inf])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_cross_entropy_is_exact_however_far_scores_lie_apart(wide, reduction):
+    x = np.random.default_rng(0).uniform(-1, 1, (6, 5)).astype(np.float32)
+    x[0, 1], x[2, 3], x[4] = wide, -wide, x[4] - (wide if wide < np.inf else 5)
+    target, g = np.array([0, 1, 2, 3, 4, 1]), np.float32(2) if reduction != "none" else np.arange(6, dtype=np.float32)
+    for row, args in ((TABLE["cross_entropy"], (x, target)), (TABLE["cross_entropy_back"], (g, x, target))):
+        exact = row.forward(*[a.astype(np.float64) if a.dtype == np.float32 else a for a in args], reduction=reduction)
+        np.testing.assert_allclose(row.compute(*args, reduction=reduction), exact, rtol=3e-6, atol=2e-6)

@@ -2,7 +2,7 @@
 
 FAMILIES = frozenset(
     {
-        "activations", "arithmetic", "calculus", "conv", "elementwise", "error_functions", "gamma", "index", "linalg", "nn", "order",
-        "pool", "recurrent", "reduce", "shape",
+        "activations", "arithmetic", "calculus", "conv", "elementwise", "error_functions", "gamma", "index", "linalg", "matrix", "nn",
+        "order", "pool", "recurrent", "reduce", "shape",
     }
 )  # fmt: skip
