@@ -189,6 +189,13 @@ def test_the_text_has_ends_and_extremes_of_a_long_line(steps):
     assert [float(v) for v in row.split()[1:6]] == pytest.approx(steps[[0, 1250, 2500, 3749, 4999]], rel=1e-2)
 
 
+def test_what_rounding_leaves_of_zero_on_an_axis_is_zero():
+    x = np.linspace(-5, 5, 5)
+    x[2] = -7.45e-08
+    assert "e-08" not in draw.plot((x, np.sin(x + 1))).text
+    assert "1e-08" in draw.plot(([0, 1e-8, 2e-8], [1, 2, 3])).text
+
+
 def test_lines_over_the_same_numbers_share_a_table_and_others_have_their_own():
     assert draw.plot({"a": [1, 2], "b": [3, 4]}).text.count("lowest") == 1
     assert draw.plot({"a": [1, 2], "b": ([5, 6], [3, 4])}).text.count("lowest") == 2

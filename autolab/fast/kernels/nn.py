@@ -19,7 +19,7 @@ add_reduce: Any = np.add.reduce  # np.sum and np.max without their wrappers
 max_reduce: Any = np.maximum.reduce
 MANY = 4096  # entries: from here on sums are products of matrices, and small exponents are looked for
 FLOATS = F32, F64
-CLOSE = 16  # a logarithm of such sums has lost no more digits than a float32 has
+CLOSE = 16  # exp of a difference of two such numbers neither vanishes nor overflows
 MODERATE = 60  # exp of what lies within -60 and 60, and sums of it, neither vanish nor overflow
 
 
@@ -244,10 +244,11 @@ def cross_entropy(x: Any, target: Any, *, reduction: Any) -> Any:
         loss = np.log(add_reduce(z, -1))
         loss -= chosen
         return rows.reduced(loss, reduction)
-    loss = np.exp(x).dot(ones(x.shape[1], x.dtype))
+    z = x - x[rows_of(len(x)), target][:, None]  # so a loss near 0 is the logarithm of a sum near 1
+    np.exp(z, out=z)
+    loss = z.dot(ones(x.shape[1], x.dtype))
     np.log(loss, out=loss)
-    loss -= x[rows_of(len(x)), target]
-    return loss.dot(ones(len(x), x.dtype)) / len(x) if reduction == "mean" else rows.reduced(loss, reduction)
+    return add_reduce(loss) / len(x) if reduction == "mean" else rows.reduced(loss, reduction)
 
 
 def is_close_matrix(x: Any) -> Any:
