@@ -13,6 +13,7 @@ import re
 import signal
 import socket
 import sys
+import time
 import traceback
 import warnings
 from dataclasses import replace
@@ -35,6 +36,8 @@ EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does n
 OUTPUT = 20_000  # characters of output of one cell
 PRINTS, DISPLAYS = 50_000, 5000  # in one cell, after which it is stopped: a loop over a training set prints 60,000 lines
 SHOWN = {"text/plain"}
+ALMOST = 0.9  # of the seconds after which the process ends, a scene is ended, and can say where it was
+SHORT = 0.5  # seconds of computing after which scenes that are played together are played alone
 LOOPS = 1.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
 INSTALLS = re.compile(r"\b(pip3?|conda|mamba|uv|apt|apt-get)\s+(-\S+\s+)*(install|add)\b")
 LINE = 1000  # characters of a line in which that is looked for
@@ -202,6 +205,7 @@ class Handlers:
         self.handlers = {
             "run": self.run, "run_through": self.run_through, "kinds": self.kinds, "rules": self.rules, "second": self.second,
             "forward": self.forward, "backward": self.backward, "call": self.call, "play": self.play,
+            "plays": self.plays,
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
         self._receive, self._send, self._encode, self._timer = protocol.receive, protocol.send, protocol.encode, signal.setitimer
@@ -309,11 +313,27 @@ class Handlers:
         values = [_tensor(a) if i in tensors else a for i, a in enumerate(arguments)]
         return _plain(self._object(name)(*values, **keywords))
 
-    def play(self, what: Any, exercise: str, scene: str, arrays: tuple) -> dict[str, Any]:
-        """One scene of an exercise on behaviour."""
+    def plays(self, what: Any, exercise: str, scenes: list) -> list:
+        """Scenes of an exercise on behaviour, each on its draws, as far as a short time allows; the judge asks for the others alone."""
+        answers: list[dict[str, Any]] = []
+        start = time.process_time()
+        for scene, draws in scenes:
+            for arrays in draws:
+                if (left := SHORT - time.process_time() + start) <= 0:
+                    return answers
+                answer = self.play(what, exercise, scene, arrays, left)
+                if (answer["fault"] or [None, None])[1] == "time":
+                    return answers
+                answers.append(answer)
+                if answer["fault"] or not arrays:  # the judge asks no more of this scene
+                    break
+        return answers
+
+    def play(self, what: Any, exercise: str, scene: str, arrays: tuple, seconds: float = 0.0) -> dict[str, Any]:
+        """One scene of an exercise on behaviour, with so many seconds of computing, or those of a question."""
         from autolab.check import BEHAVIOURS, LocalPlayer
 
-        player = LocalPlayer(BEHAVIOURS[exercise], self._object(what))
+        player = LocalPlayer(BEHAVIOURS[exercise], self._object(what), seconds or ALMOST * self.busy, busy=True)
         outcome = player.play(scene, arrays)
         fault = outcome.fault
         return {"data": outcome.data, "fault": fault and [fault.phase, fault.kind, fault.text, fault.line]}
