@@ -229,3 +229,12 @@ def test_what_a_student_reads_of_an_error_is_their_own_lines():
         text = "".join(handlers._traceback(error))
     assert "autolab.ones(2, 3) @ autolab.ones(2, 3)" in text and "cannot be multiplied" in text
     assert "surface" not in text
+
+
+@pytest.mark.parametrize("what", ["run", "run_through"])
+def test_a_long_cell_arrives_whole(what):
+    with Sandbox("limits") as sandbox:
+        session = sandbox.open()
+        session.ask(what, "word = '" + 190_000 * "\N{GRINNING FACE}" + "'\ndef last():\n    return len(word)", "long")
+        assert session.ask("call", "last", (), {}, []) == 190_000
+        session.close()

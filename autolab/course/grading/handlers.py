@@ -223,8 +223,9 @@ class Handlers:
             self._timer(signal.ITIMER_PROF, 0)
             self._send(self.connection, answer)
 
-    def run(self, source: str, name: str, wanted: list[str] | None = None) -> dict[str, Any]:
+    def run(self, source: Any, name: str, wanted: list[str] | None = None) -> dict[str, Any]:
         """A cell, with IPython's semantics; and of which kind these names are after it."""
+        source = protocol.text_of(source)
         self.endless.clear()
         shell, shown, sink = self.shell, [], CappedOutput(OUTPUT)
 
@@ -248,8 +249,9 @@ class Handlers:
             outcome["kinds"] = self.kinds(wanted or [])
         return outcome
 
-    def run_through(self, source: str, name: str) -> None:
+    def run_through(self, source: Any, name: str) -> None:
         """A cell, and if it ends in an error its statements one by one: where no derivatives are taken, one must not cost the next."""
+        source = protocol.text_of(source)
         if self.run(source, name)["error"] is None:
             return
         for statement in ast.parse(self.shell.transform_cell(source)).body:

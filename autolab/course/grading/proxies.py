@@ -258,7 +258,7 @@ class SandboxPlayer:
             self.ended = str(error)
         except TooLarge as error:
             self.ended = str(error)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (LookupError, TypeError, ValueError, AttributeError):
             self.ended = "the answer is not what a scene gives"
         return Outcome(None, Fault("call", "exception", self.ended))
 

@@ -256,6 +256,8 @@ class Session:
 
     def ask(self, what: str, *arguments: Any) -> Any:
         """The answer to a question. Raises Broken if there is none, RemoteError if the student's code raised."""
+        if what in ("run", "run_through"):
+            arguments = (protocol.whole(arguments[0]), *arguments[1:])
         return self.put(protocol.encode((what, arguments))).read()
 
     def put(self, question: bytes) -> Reply:
