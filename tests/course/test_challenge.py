@@ -5,6 +5,7 @@ import pytest
 
 from autolab.course.grading.feedback import headings, page
 from autolab.course.grading.marks import Marks
+from autolab.course.grading.second_opinion import SecondOpinion
 from autolab.course.grading.worker import Job, grade
 from autolab.course.notebook import from_markdown
 from autolab.course.release import form_of_source
@@ -58,3 +59,9 @@ def test_a_check_of_ones_own_that_runs_in_the_sandbox_counts_no_points_either():
 def test_the_page_says_that_there_are_no_points():
     source = from_markdown(RULE.format("2 * g * x", "double"))
     assert "<summary>If you like: no points</summary>" in page(source, Marks("ada", "", "ps", "n"), headings(source))
+
+
+def test_an_answer_without_points_is_not_asked_twice(monkeypatch):
+    monkeypatch.setattr(SecondOpinion, "put", lambda *_: pytest.fail("it was asked where the engine takes no derivatives"))
+    rule = "2 * g * x + 0 * len(str(getattr(x, 'shape', '')))"
+    assert shown(RULE.format(rule, "double")).startswith("square (no points): 7 of 7")

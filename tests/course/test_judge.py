@@ -22,14 +22,16 @@ def opened(message):
     return protocol.read(message[8 : 8 + head], message[8 + head :])
 
 
-def session(answer):
+def session(answer, code=SQUARE, asked=None, busy=0.0):
     """What a judge asks, answered by a student's code."""
     names = {}
-    exec(SQUARE.format(answer), names)
+    exec(compile(code.format(answer), "<ipython-input-1>", "exec"), names)
     shell = SimpleNamespace(user_ns=names, display_formatter=SimpleNamespace(), transform_cell=None)
-    handlers = Handlers(shell, None).handlers
+    handlers = Handlers(shell, None, busy).handlers
 
     def ask(what, *arguments):
+        if asked is not None:
+            asked.append(what)
         if what != "put":
             return handlers[what](*arguments)
         name, arguments = opened(arguments[0])
@@ -53,6 +55,59 @@ def test_the_same_numbers_are_judged_once_and_others_for_themselves(monkeypatch)
     assert len(times) == 2
     assert points("2 * x * g", seed=4) == full
     assert len(times) == 3
+
+
+ORDER = """
+calls = []
+def order(root):
+    calls.append(1)
+    {}
+    todo, seen = [root], {{id(root): root}}
+    while todo:
+        for parent in todo.pop().parents:
+            if id(parent) not in seen:
+                seen[id(parent)] = parent
+                todo.append(parent)
+    return sorted(seen.values(), key=lambda node: -node.number)
+"""
+SLOW = "if len(calls) > 4:\n        while True: pass"
+IN_ORDER = 'from autolab.check import check\ncheck("backward_order", order, seed=5)'
+
+
+def ordered(answer, asked=None, busy=0.0, times=1):
+    judged = judge.Judge(session(answer, ORDER, asked, busy), 3)
+    return [judged.run(IN_ORDER, "<test>").report for _ in range(times)][-1]
+
+
+def one_by_one(monkeypatch):
+    monkeypatch.setattr(judge.SandboxPlayer, "prepare", lambda self, question: None)
+
+
+def test_all_scenes_are_one_question_and_the_same_numbers_are_judged_once(monkeypatch):
+    asked, times, judged = [], [], judge.judge_behaviour
+    monkeypatch.setattr(judge, "judge_behaviour", lambda *a, **k: times.append(1) or judged(*a, **k))
+    first, second = ordered("pass", asked), ordered("return [root]", asked)
+    again = ordered("calls.clear()", asked)
+    assert [a for a in asked if a != "kinds"] == ["put"] * 3
+    assert (first.points, again) == (first.max_points, first)
+    assert second.points < first.points
+    assert len(times) == 2
+
+
+@pytest.mark.parametrize(
+    "answer", ["pass", "return 2 * [root]", "return [root]", "return sorted([root], key=print)", "raise NotImplementedError"]
+)
+def test_scenes_in_one_question_get_the_verdict_that_they_get_one_by_one(answer, monkeypatch):
+    together = ordered(answer)
+    one_by_one(monkeypatch)
+    assert {**ordered(answer).to_dict(), "seconds": 0} == {**together.to_dict(), "seconds": 0}
+
+
+def test_scenes_before_one_that_finds_no_end_keep_their_points_and_a_second_test_waits_half_as_long():
+    report = ordered(SLOW, busy=0.4)
+    assert 0 < report.points < report.max_points
+    assert "did not come to an end within 0.28 seconds" in str(report)
+    assert "within 0.14 seconds" in str(ordered(SLOW, busy=0.4, times=2))
 
 
 def test_no_exception_of_a_student_ends_a_loop_of_the_test_as_if_it_were_done():
@@ -174,3 +229,12 @@ def test_what_a_student_reads_of_an_error_is_their_own_lines():
         text = "".join(handlers._traceback(error))
     assert "autolab.ones(2, 3) @ autolab.ones(2, 3)" in text and "cannot be multiplied" in text
     assert "surface" not in text
+
+
+@pytest.mark.parametrize("what", ["run", "run_through"])
+def test_a_long_cell_arrives_whole(what):
+    with Sandbox("limits") as sandbox:
+        session = sandbox.open()
+        session.ask(what, "word = '" + 190_000 * "\N{GRINNING FACE}" + "'\ndef last():\n    return len(word)", "long")
+        assert session.ask("call", "last", (), {}, []) == 190_000
+        session.close()

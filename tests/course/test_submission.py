@@ -329,3 +329,12 @@ def test_the_text_and_the_form_agree():
     assert [c.name for c in FORM if c.grade] == list(FULL)
     assert TEXT.count("check square-") == 2
     assert LIMITS.cell < 10
+
+
+def test_damage_before_the_first_cell_costs_no_cell():
+    cells = [{"cell_type": "code", "source": f"x = {i}", "metadata": {}, "outputs": []} for i in range(3)]
+    text = json.dumps({"cells": cells, "nbformat": 4})
+    notebook, notes = submission.parse(text.replace('"cells": [', '"cells":\0['), "n.ipynb")
+    assert [c.source for c in notebook.cells] == ["x = 0", "x = 1", "x = 2"]
+    assert "3 cells could be read" in notes[0]
+    assert submission.decode(text.encode("utf-32")) == text

@@ -32,8 +32,7 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
     4.0
     """
     start = time.perf_counter()
-    rng = np.random.default_rng(seed)
-    played = [_play(scene, player, [scene.inputs(rng) for _ in range(2)]) for scene in behaviour.scenes]
+    played = [_play(scene, player, inputs) for scene, inputs in zip(behaviour.scenes, draws(behaviour, seed), strict=True)]
     judged = [_judge_scene(scene, one) for scene, one in zip(behaviour.scenes, played, strict=True)]
     verdicts = [verdict for verdict, _ in judged]
     diagnoses = _in_all_scenes(behaviour, played, verdicts) if not all(v.passed for v in verdicts) else []
@@ -42,6 +41,12 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
     weighed = tuple(_weighed(behaviour.scenes, verdicts))
     report = Report(behaviour.name, weighed, tuple(diagnoses), seed, time.perf_counter() - start)
     return report if points is None else report.worth(points)
+
+
+def draws(behaviour: Behaviour, seed: int) -> list[list[tuple]]:
+    """For each scene the inputs of its two draws."""
+    rng = np.random.default_rng(seed)
+    return [[scene.inputs(rng) for _ in range(2)] for scene in behaviour.scenes]
 
 
 def _cause(found: Diagnosis) -> str:

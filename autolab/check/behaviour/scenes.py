@@ -128,7 +128,7 @@ class Player(Protocol):
 
 
 class LocalPlayer:
-    """A learner's code in this process, with a limit of time (in seconds) for each scene.
+    """A learner's code in this process, with a limit of time (in seconds) for each scene; `busy` counts seconds of computing only.
 
     What it raises does not come out: it is the fault of the outcome.
 
@@ -137,15 +137,15 @@ class LocalPlayer:
     'your code raised ZeroDivisionError: division by zero'
     """
 
-    def __init__(self, behaviour: Behaviour, candidate: Any, seconds: float = SECONDS):
+    def __init__(self, behaviour: Behaviour, candidate: Any, seconds: float = SECONDS, busy: bool = False):
         self.scenes = {scene.name: scene for scene in behaviour.scenes}
-        self.candidate, self.seconds = candidate, seconds
+        self.candidate, self.seconds, self.busy = candidate, seconds, busy
 
     def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Outcome:
         """Play the scene on copies of the arrays."""
         with quiet(), enable_grad():
             try:
-                with limit(self.seconds):
+                with limit(self.seconds, self.busy):
                     return Outcome(plain(self.scenes[scene].play(self.candidate, *(np.array(a) for a in inputs))))
             except TooLong as error:
                 found = fault_of("your code", error, self.seconds)

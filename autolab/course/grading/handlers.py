@@ -13,6 +13,7 @@ import re
 import signal
 import socket
 import sys
+import time
 import traceback
 import warnings
 from dataclasses import replace
@@ -35,9 +36,11 @@ EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does n
 OUTPUT = 20_000  # characters of output of one cell
 PRINTS, DISPLAYS = 50_000, 5000  # in one cell, after which it is stopped: a loop over a training set prints 60,000 lines
 SHOWN = {"text/plain"}
+SCENES, SCENE = 0.25, 0.7  # of the seconds of a question: scenes are begun, and one of them is ended, before the process is
 LOOPS = 1.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
 INSTALLS = re.compile(r"\b(pip3?|conda|mamba|uv|apt|apt-get)\s+(-\S+\s+)*(install|add)\b")
 LINE = 1000  # characters of a line in which that is looked for
+AGAIN = 0.5  # of these seconds has what was taken for a loop in another test, until the next cell runs
 LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 
 
@@ -199,9 +202,11 @@ class Handlers:
     def __init__(self, shell: Any, connection: socket.socket, busy: float = 0.0):
         self.shell, self.connection, self.busy = shell, connection, busy
         self.contexts: dict[int, Any] = {}
+        self.endless: set[str] = set()  # what found no end since the last cell
         self.handlers = {
             "run": self.run, "run_through": self.run_through, "kinds": self.kinds, "rules": self.rules, "second": self.second,
             "forward": self.forward, "backward": self.backward, "call": self.call, "play": self.play,
+            "plays": self.plays,
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
         self._receive, self._send, self._encode, self._timer = protocol.receive, protocol.send, protocol.encode, signal.setitimer
@@ -218,8 +223,10 @@ class Handlers:
             self._timer(signal.ITIMER_PROF, 0)
             self._send(self.connection, answer)
 
-    def run(self, source: str, name: str, wanted: list[str] | None = None) -> dict[str, Any]:
+    def run(self, source: Any, name: str, wanted: list[str] | None = None) -> dict[str, Any]:
         """A cell, with IPython's semantics; and of which kind these names are after it."""
+        source = protocol.text_of(source)
+        self.endless.clear()
         shell, shown, sink = self.shell, [], CappedOutput(OUTPUT)
 
         def publish(data, metadata=None, **_):
@@ -242,8 +249,9 @@ class Handlers:
             outcome["kinds"] = self.kinds(wanted or [])
         return outcome
 
-    def run_through(self, source: str, name: str) -> None:
+    def run_through(self, source: Any, name: str) -> None:
         """A cell, and if it ends in an error its statements one by one: where no derivatives are taken, one must not cost the next."""
+        source = protocol.text_of(source)
         if self.run(source, name)["error"] is None:
             return
         for statement in ast.parse(self.shell.transform_cell(source)).body:
@@ -260,15 +268,23 @@ class Handlers:
 
         answers, known = [], _ReferenceStub(inputs, differentiable, None, defaults)
         try:
-            ready = LocalCandidate(self._object(what), known, LOOPS)
+            ready = LocalCandidate(self._object(what), known, self._seconds(what, LOOPS))
         except TypeError as error:
             return [{"refused": str(error)}]
         with ready.batch():
             for known.given, *given in calls:
                 answers.append(self.rule(ready, *given))
                 if (answers[-1][4] or [None, None])[1] in LAST:
+                    self._note_end(what, answers[-1][4])
                     break
         return answers
+
+    def _seconds(self, what: Any, seconds: float) -> float:
+        return seconds * AGAIN if repr(what) in self.endless else seconds
+
+    def _note_end(self, what: Any, fault: list | None) -> None:
+        if fault and fault[1] == "time":
+            self.endless.add(repr(what))
 
     def rule(self, candidate: Any, arrays: list, settings: dict, upstream: list, between: list | None, same: list[int]) -> list:
         """One call of a rule, as `autolab.check.LocalCandidate` makes it: result, gradients, arguments afterwards, fault, recorded."""
@@ -309,14 +325,30 @@ class Handlers:
         values = [_tensor(a) if i in tensors else a for i, a in enumerate(arguments)]
         return _plain(self._object(name)(*values, **keywords))
 
+    def plays(self, what: Any, exercise: str, scenes: list) -> list:
+        """Scenes of an exercise on behaviour, each on its draws, as far as a short time allows; the judge asks for the others alone."""
+        answers: list[dict[str, Any]] = []
+        end = time.process_time() + SCENES * self.busy
+        for scene, draws in scenes:
+            for arrays in draws:
+                if self.busy and time.process_time() > end:
+                    return answers
+                answers.append(self.play(what, exercise, scene, arrays))
+                if (fault := answers[-1]["fault"]) and fault[1] == "time":
+                    return answers
+                if fault or not arrays:  # the judge asks no more of this scene
+                    break
+        return answers
+
     def play(self, what: Any, exercise: str, scene: str, arrays: tuple) -> dict[str, Any]:
         """One scene of an exercise on behaviour."""
         from autolab.check import BEHAVIOURS, LocalPlayer
 
-        player = LocalPlayer(BEHAVIOURS[exercise], self._object(what))
+        player = LocalPlayer(BEHAVIOURS[exercise], self._object(what), self._seconds(what, SCENE * self.busy), busy=True)
         outcome = player.play(scene, arrays)
-        fault = outcome.fault
-        return {"data": outcome.data, "fault": fault and [fault.phase, fault.kind, fault.text, fault.line]}
+        fault = outcome.fault and [outcome.fault.phase, outcome.fault.kind, outcome.fault.text, outcome.fault.line]
+        self._note_end(what, fault)
+        return {"data": outcome.data, "fault": fault}
 
     def _object(self, what: Any) -> Any:
         if isinstance(what, (list, tuple)):

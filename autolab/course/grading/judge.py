@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import autolab.check
-from autolab.check import BEHAVIOURS, SPECS, Reference, Report, judge
+from autolab.check import BEHAVIOURS, SPECS, Behaviour, Reference, Report, judge
 from autolab.check.api import check as verdict
 from autolab.check.api.check import reference_of, require
-from autolab.check.api.judge_behaviour import judge_behaviour
+from autolab.check.api.judge_behaviour import draws, judge_behaviour
 from autolab.check.run.cases import Case, cases
 from autolab.check.run.spec import Spec
 from autolab.check.run.specs import spec_for
@@ -98,8 +98,7 @@ class Judge:
         if name is None:
             report = CHECK(exercise, candidate, seed=seed, points=points, second_order=second_order)
         elif isinstance(exercise, str) and exercise in BEHAVIOURS:
-            player = SandboxPlayer(exercise, name, self.ask)
-            report = judge_behaviour(BEHAVIOURS[exercise], player, seed=seed, points=points)
+            report = self._judge_behaviour(exercise, name, seed, points)
         else:
             report = self._judge_rule(exercise, second_order, name, seed, points)
         self.reports.append(report)
@@ -110,7 +109,23 @@ class Judge:
         kind = self.ask("kinds", [answer]).get(answer)
         if kind not in KINDS:
             return None
-        return self.check(exercise, KINDS[kind](answer, self.ask), seed=UNPAID)
+        once = Judge(self.ask, self.seed)  # without a second opinion, which is about points
+        return once.check(exercise, KINDS[kind](answer, self.ask), seed=UNPAID)
+
+    def _judge_behaviour(self, exercise: str, name: Any, seed: int, points: float | None) -> Report:
+        """The verdict on scenes. What was judged once is not judged again, as with rules."""
+        behaviour, place = BEHAVIOURS[exercise], (exercise, seed, points, name)
+        player = SandboxPlayer(exercise, name, self.ask)
+        known = _SCENE_SETS.get(place)
+        if known is None or known.behaviour is not behaviour:
+            known = _remember(_SCENE_SETS, place, SceneSet(behaviour, player.question(draws(behaviour, seed)), {}))
+        said = player.prepare(known.question)
+        report = known.verdicts.get(said)
+        if report is None:
+            report = judge_behaviour(behaviour, player, seed=seed, points=points)
+            if said and not player.more:  # the verdict rests on this answer alone
+                _remember(known.verdicts, said, report, 64)
+        return report
 
     def _judge_rule(self, exercise: str | Spec, second: bool | None, name: Any, seed: int, points: float | None) -> Report:
         """The verdict on a rule. Most students of a class give the same numbers: what was judged once is not judged again."""
@@ -151,7 +166,7 @@ class Judge:
         with contextlib.suppress(protocol.Broken, RemoteError):
             candidate = SandboxCandidate(name, reference, self.second.ask, self.second.put(known.question))
             if candidate.reply is not None:
-                if candidate.digest() == said:
+                if candidate.reply.digest() == said:
                     return False
                 candidate.read()
                 right = _is_right(judge(spec, reference, candidate, drawn=known.cases, naming=False))
@@ -207,7 +222,16 @@ class CaseSet(NamedTuple):
     verdicts: dict[str, Report]
 
 
+class SceneSet(NamedTuple):
+    """What is asked of an answer to an exercise on behaviour with one seed, and the verdicts on what came back, by its digest."""
+
+    behaviour: Behaviour
+    question: bytes
+    verdicts: dict[str, Report]
+
+
 _CASE_SETS: dict[Any, CaseSet] = {}
+_SCENE_SETS: dict[Any, SceneSet] = {}
 
 
 def _remember(kept: dict[Any, Any], key: Any, value: Any, most: int = 500) -> Any:

@@ -111,6 +111,16 @@ def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     raise ValueError("not a packed value")
 
 
+def whole(text: str) -> np.ndarray:
+    """A text that is not cut, as a cell of a student must not be: its bytes."""
+    return np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
+
+
+def text_of(value: Any) -> str:
+    """The text that `whole` was given."""
+    return value if isinstance(value, str) else value.tobytes().decode()
+
+
 def encode(value: Any) -> bytes:
     """One message. Raises TypeError for what cannot cross, ValueError if it is too long."""
     arrays: list[np.ndarray] = []

@@ -138,7 +138,9 @@ def _readable_part(text: str) -> tuple[str, int]:
 def _whole_cells(text: str) -> tuple[list[dict], bool]:
     """The cells of a notebook that are whole, without their outputs, and whether these are all."""
     start, cells, decoder, resumed = re.search(r'"cells"\s*:\s*\[', text), [], json.JSONDecoder(), 0
-    at = start.end() if start else len(text)
+    if not start and (first := NEXT_CELL.search(text)):  # the damage is before the first cell
+        start, resumed = first, 1
+    at = start.start(1) if resumed and start else start.end() if start else len(text)
     while len(cells) <= CELLS and (at := BETWEEN.match(text, at).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing as well
         if text[at] == "]":
             return cells, not resumed
@@ -397,6 +399,8 @@ def _without_outputs(data: bytes) -> bytes:
 
 def decode(data: bytes) -> str:
     """Text, however an editor saved it; half a pair of UTF-16, which JSON can spell and no file can hold, becomes a question mark."""
+    if data[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        return data.decode("utf-32", errors="replace")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", errors="replace")
     return data.decode("utf-8-sig", errors="replace")
