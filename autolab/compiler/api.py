@@ -19,7 +19,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import Node, edge_of, next_number
 from autolab.engine.saved import FREED
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.nn.modules.module import Module
+from autolab.nn.modules.module import HOOKS, Module
 
 MOST_PROGRAMS = 8
 
@@ -371,6 +371,11 @@ class OptimizedModule(Module):
         super().__init__()
         self._modules["_orig_mod"] = module
         self.__dict__["_compiled"] = Compiled(module, fullgraph, backend)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Hooks of this module run around the compiled one, hooks for all modules around that one alone."""
+        own = self.__dict__
+        return super().__call__(*args, **kwargs) if any(own[name] for name in HOOKS) else own["_compiled"](*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(*args, **kwargs)

@@ -143,7 +143,7 @@ class Source:
                 b = self.static.pop(root)
                 if not any(b.base is other.base for other in self.static.values()):
                     self.free.append(b.base)
-        gone = [name for root in done if root not in self.leaving for name in self.locals.pop(root, ())]
+        gone = dict.fromkeys(name for root in done if root not in self.leaving for name in self.locals.pop(root, ()))
         if gone:
             self.lines.append(f"del {', '.join(gone)}")
 

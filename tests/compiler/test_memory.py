@@ -2,6 +2,8 @@
 
 import tracemalloc
 
+import numpy as np
+
 import autolab as torch
 from autolab.compiler import explain, source_of
 
@@ -69,3 +71,19 @@ def test_gradients_that_meet_are_added_in_the_memory_of_one():
     assert all(line.split(" = add(")[1].count(", ") == 2 for line in added)
     f()
     assert (x.grad == right).all()
+
+
+def test_an_array_that_two_chains_read_is_let_go_of_once():
+    def f(x, y):
+        return (x / (x.abs() + 1)).select(-1, 0).atan2(y).narrow(0, 0, 1)
+
+    compiled, numbers = torch.compile(f), np.random.default_rng(0).standard_normal((2, 70_000))
+    for _ in range(3):
+        pairs = []
+        for g in (f, compiled):
+            x, y = (torch.tensor(a, requires_grad=True) for a in numbers)
+            g(x, y).sum().backward()
+            pairs.append((x.grad, y.grad))
+        for ours, theirs in zip(*pairs, strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy())
+    assert "compiled" in str(explain(compiled))

@@ -7,7 +7,6 @@ import numpy as np
 
 from autolab.fast.kernel import kernel
 from autolab.rules import recurrent as rows
-from autolab.rules.elementwise import sigmoid
 from autolab.rules.recurrent import cut
 
 
@@ -20,25 +19,35 @@ def by_tanh(gates: Any, w: Any, curved: Any) -> Any:
     return gates * scale, np.ascontiguousarray(w.T) * scale, scale
 
 
-# What an LSTM's gates were, by the id of the array of its cells, as long as that lives. The formula of the rule computes them anew: a
-# product as large as all the steps. A write into the cells meanwhile shows in their version.
+# What an LSTM's gates were, by the id of the array of its cells, as long as that lives, for one way back, which writes into them.
+# A write into the cells meanwhile shows in their version.
 GATES: dict[int, tuple[Any, Any]] = {}
 
 
-def lstm(gates: Any, w: Any, h: Any, c: Any) -> Any:
+def opened(gates: Any, w: Any) -> tuple[Any, Any]:
+    """gates, made ready, and a function that turns those of one step, before which the state was h, into what lets through."""
     units = w.shape[1]
     gates, turned, scale = by_tanh(gates, w, [False, False, True, False])
     shift = 1 - scale
     shift[2 * units : 3 * units] = 0
     scale, shift = (np.repeat(line[None], gates.shape[1], 0) for line in (scale, shift))
-    out, cells = np.empty((2, *gates.shape[:2], units), gates.dtype)
-    more = np.empty(out.shape[1:], out.dtype)
     product = np.empty(gates.shape[1:], gates.dtype)
-    for a, h_after, c_after in zip(gates, out, cells):
+
+    def open_step(a: Any, h: Any) -> None:
         a += np.matmul(h, turned, out=product)
         np.tanh(a, out=a)
         a *= scale
         a += shift
+
+    return gates, open_step
+
+
+def lstm(gates: Any, w: Any, h: Any, c: Any) -> Any:
+    gates, open_step = opened(gates, w)
+    out, cells = np.empty((2, *gates.shape[:2], w.shape[1]), gates.dtype)
+    more = np.empty(out.shape[1:], out.dtype)
+    for a, h_after, c_after in zip(gates, out, cells):
+        open_step(a, h)
         i, f, n, o = cut(a, 4)
         np.multiply(f, c, out=c_after)
         c_after += np.multiply(i, n, out=more)
@@ -55,12 +64,10 @@ def lstm_back(g: Any, xs: Any, out: Any, out_1: Any) -> Any:
     g, g_cells = g
     before = rows.shifted(h, out)
     cells, kept = GATES.pop(id(out_1), (None, None))
-    if kept is None or cells() is not out_1:
-        kept = rows.from_state(before, w)
-        kept += gates
-        functions: Any = sigmoid, sigmoid, np.tanh, sigmoid
-        for gate, function in zip(cut(kept, 4), functions):
-            gate[...] = function(gate)
+    if kept is None or cells() is not out_1:  # a second way back: the same operations again, for the same gates to the last bit
+        kept, open_step = opened(gates, w)
+        for a, state in zip(kept, before):
+            open_step(a, state)
     steps, sequences, units = out.shape
     by_gate = np.ascontiguousarray(
         kept.reshape(steps, sequences, 4, units).transpose(2, 0, 1, 3)
