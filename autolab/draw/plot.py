@@ -253,7 +253,7 @@ def _said(drawn, x, y, title, logs):
 def _table_of_lines(group, x, y):
     xs = group[0].xs
     at = np.unique(np.rint(np.linspace(0, len(xs) - 1, min(len(xs), COLUMNS))).astype(int)) if len(xs) > 7 else np.arange(len(xs))
-    nothing = 1e-6 * np.ptp(xs)  # what rounding leaves of 0 in the middle of an axis
+    nothing = 1e-6 * np.ptp(xs) if xs.min() < 0 < xs.max() else 0  # what rounding leaves of 0 in the middle of an axis
     rows = [[x or "index", *(short(0 if abs(v) < nothing else v, 3) for v in xs[at]), "lowest", "highest"]]
     for s in group:
         name = s.name or y or "value"

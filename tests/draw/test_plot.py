@@ -193,7 +193,7 @@ def test_what_rounding_leaves_of_zero_on_an_axis_is_zero():
     x = np.linspace(-5, 5, 5)
     x[2] = -7.45e-08
     assert "e-08" not in draw.plot((x, np.sin(x + 1))).text
-    assert "1e-08" in draw.plot(([0, 1e-8, 2e-8], [1, 2, 3])).text
+    assert "1e-08" in draw.plot(([1e-8, 0.5, 1], [1, 2, 3]), log="x").text
 
 
 def test_lines_over_the_same_numbers_share_a_table_and_others_have_their_own():
