@@ -1,5 +1,6 @@
 """The page that a student gets back."""
 
+import copy
 import json
 import sys
 from datetime import datetime
@@ -92,6 +93,15 @@ def test_only_a_table_is_unfolded(source, marks):
     text = made(source, marks)
     assert "<details open" not in text and "class Square" not in text.split("Your answers")[0]
     assert text.count("<summary>The question</summary>") == text.count("<th scope='row'>") == 12
+
+
+def test_an_answer_that_only_raises_is_called_not_written(source, marks):
+    source = copy.deepcopy(source)
+    answer = cell(source, "exp")
+    answer.outputs = [nbformat.v4.new_output("error", ename="NotImplementedError", evalue="", traceback=[])]
+    marks.cells["exp-check"] = marks.cells["exp-check"]._replace(points=0)
+    text = made(source, marks)
+    assert "A part of this is not written yet" in text and "NotImplementedError:" not in text
 
 
 def test_a_cell_that_was_stopped_is_named_as_its_author_knows_it(source):

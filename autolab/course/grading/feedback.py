@@ -31,7 +31,7 @@ pre{background:#f4f4f4;padding:.6rem .8rem;overflow-x:auto;font-size:14px}
 .facts{color:#555}.points{font-weight:bold;border-top:1px solid #ccc;padding-top:.4rem}
 .wide{overflow-x:auto}table{border-collapse:collapse}td,th{padding:.25rem 1rem .25rem 0;text-align:left;vertical-align:top}
 .marks{width:100%}.marks th{font-weight:normal;min-width:8rem}.marks tbody th{width:34%}.marks .n{white-space:nowrap}
-.marks tr{border-top:1px solid #ddd}
+.marks tr{border-top:1px solid #ddd}.marks p:first-child{margin-top:0}
 .autolab-report td,.autolab-report th{min-width:4rem}
 details{border-top:1px solid #ccc;padding:.3rem 0}summary{cursor:pointer}details[open]>summary{font-weight:bold}
 a{color:inherit}blockquote{margin:.3rem 0;padding-left:.7rem;border-left:3px solid #2a6f97}blockquote p{white-space:pre-line}
@@ -237,6 +237,8 @@ def _error(cell: NotebookNode) -> str:
     """The error that a cell ended in."""
     for output in cell.get("outputs", ()):
         if output.output_type == "error":
+            if output.ename == "NotImplementedError" and not output.evalue:
+                return "A part of this is not written yet: its cell ends in <code>raise NotImplementedError</code>."
             said = output.evalue if output.ename in ("Stopped", "NoVerdict", "RemoteError") else f"{output.ename}: {output.evalue}"
             return _text(said if len(said) < 300 else f"{said[:300]} ...")
     return ""
