@@ -63,7 +63,8 @@ def due_dates(weeks: int, start: date) -> dict[str, date]:
     >>> due_dates(12, date(2027, 2, 1))["ps2"]
     datetime.date(2027, 2, 28)
     """
-    return {week.problem_set: start + timedelta(weeks=n, days=6) for n, week in enumerate(SCHEDULES[weeks]) if week.problem_set and week.due}
+    plan = enumerate(SCHEDULES[weeks])
+    return {week.problem_set: start + timedelta(weeks=n, days=6) for n, week in plan if week.problem_set and week.due}
 
 
 def schedule(weeks: int, start: date | None = None, besides: Sequence[str] = ()) -> str:
