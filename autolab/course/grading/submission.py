@@ -314,6 +314,8 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
             if cell.source.strip() != _without_hidden(form.source):
                 notes.append(f"the locked cell {name!r} had been changed, and is as it was")
             cell.source = form.source
+        elif form.grade and form.solution and not cell.source.strip() and not cell.get("attachments"):
+            cell.source = form.source  # nothing is an answer as little as what was released: nobody has to read it
 
 
 @lru_cache(512)
