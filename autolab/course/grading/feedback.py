@@ -193,7 +193,8 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
         said.append(f"<p>There is no answer{which}.</p>")
     elif own := next((error for c in cells if lost and not _is_test(c) and (error := _error(c))), ""):
         said.append(f"<p>{own}</p>")
-    reasons = [_reason(c) or ("" if said else _error(c)) for c in cells if _name(c) in lost and not hides(c)]
+    named = len({name for c in cells if (name := _report(c).get("exercise"))}) > 1  # which of the answers is meant
+    reasons = [_reason(c, named) or ("" if said else _error(c)) for c in cells if _name(c) in lost and not hides(c)]
     said += [f"<p>{reason}</p>" for reason in reasons if reason and not (blank and "not written yet" in reason)]
     if not said and (hidden := [lost[name] for c in cells if (name := _name(c)) in lost and hides(c)]):
         said.append(f"<p>The visible checks are not all: hidden ones, on other numbers, gave {_points(hidden)}.</p>")
@@ -217,11 +218,12 @@ def _rows_lost(cell: NotebookNode, marks: Marks) -> str:
     return f"Not earned: {'; '.join(lost)}." if lost else ""
 
 
-def _reason(cell: NotebookNode) -> str:
-    """The likeliest cause that a check found, and its hint; else the error."""
+def _reason(cell: NotebookNode, named: bool = False) -> str:
+    """The likeliest cause that a check found, and its hint; else the error. With the name of the exercise, if asked for."""
     report = _report(cell)
+    of = f"{_text(str(report.get('exercise', '')))}: " if named else ""
     for found in report.get("diagnoses", [])[:1]:
-        return f"{_text(str(found.get('text', '')))}. Hint: {_text(str(found.get('hint', '')))}"
+        return f"{of}{_text(str(found.get('text', '')))}. Hint: {_text(str(found.get('hint', '')))}"
     for verdict in report.get("verdicts", []):
         if verdict.get("passed") is False:
             return _text(f"{report.get('exercise', '')}, {verdict.get('name', '')}: {verdict.get('reason', '')}")
