@@ -1,5 +1,6 @@
 """Whatever is handed in, every exercise that can be graded is, and the feedback says what was repaired."""
 
+import dataclasses
 import json
 import os
 import time
@@ -132,6 +133,13 @@ def test_a_damaged_notebook_has_its_form_again(name):
 
 
 RIGHT_TEXT = json.loads(changed(lambda n: None))
+
+
+def test_of_a_test_that_its_teacher_has_changed_no_student_is_told_to_have_changed_it():
+    today = [dataclasses.replace(c, source=c.source + "\n# Clearer.") if c.name == "square-check" else c for c in FORM]
+    notebook = parse(changed(lambda n: None), "n.ipynb")[0]
+    assert repair(notebook, today) == ["the locked cell 'square-check' is of another release; that of today counts"]
+    assert next(c.source for c in notebook.cells if c.id == "square-check").endswith("# Clearer.")
 
 
 def test_of_what_was_handed_in_as_it_was_released_nothing_is_said():
