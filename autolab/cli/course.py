@@ -128,7 +128,7 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
     Afterwards FOLDER holds source/ (with solutions), text/ (what you edit), release/ (what students get) and
     nbgrader_config.py: every nbgrader command works in it. With --weeks it has schedule.md as well: what to read, hand out and
     collect in which week; and teaching/ has a page to prepare each: what to show and ask, which mistake to expect, minutes. SETS are then
-    what comes besides, such as the capstone.
+    what comes besides, such as the capstone. With --start the gradebook has the due dates of what is released.
 
     \b
         autolab course new mycourse ps2 ps3
