@@ -128,7 +128,7 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
     Afterwards FOLDER holds source/ (with solutions), text/ (what you edit), release/ (what students get) and
     nbgrader_config.py: every nbgrader command works in it. With --weeks it has schedule.md as well: what to read, hand out and
     collect in which week; and teaching/ has a page to prepare each: what to show and ask, which mistake to expect, minutes. SETS are then
-    what comes besides, such as the capstone.
+    what comes besides, such as the capstone. With --start the gradebook has the due dates of what is released.
 
     \b
         autolab course new mycourse ps2 ps3
@@ -144,7 +144,7 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
     from autolab.course.problem_sets import problem_sets
 
     problem_sets()  # says what to install before it is found that nbgrader is missing too
-    from autolab.course.scaffold import add_teaching, nbgrader, new_course
+    from autolab.course.scaffold import add_teaching, nbgrader, new_course, set_due_dates
 
     made = new_course(folder, (*planned, *sets))
     if weeks:
@@ -153,12 +153,17 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
     for name in made if release else ():
         click.echo(f"{name}: making what students get", err=True)
         nbgrader(folder, "generate_assignment", name)
+    due = schedule.due_dates(int(weeks), start.date()) if weeks and start and release else {}
+    if due:
+        set_due_dates(folder, due)
     if as_json:
         click.echo(json.dumps({"folder": str(folder), "sets": made, "released": release}))
         return
     click.echo(
         f"{folder}: {', '.join(made)}" + f"; the weeks are in {schedule.FILE}, and a page to prepare each in teaching/" * bool(weeks)
     )
+    if due:
+        click.echo("Due in the gradebook: 23:59 of the schedule's days, by this machine's clock. Formgrader changes that.")
     click.echo(f"Next: cd {folder} && autolab course check {made[0]}")
 
 
@@ -195,7 +200,7 @@ def add(assignment: str, name: str, spec: Path | None, points: float, root: Path
     click.echo(
         json.dumps({"text": str(text)})
         if as_json
-        else f"{text}: write the question and the solution, build with `python -m autolab.course.notebook {root}`, "
+        else f"{text}: write the question{'' if spec else ' and the solution'}, build with `python -m autolab.course.notebook {root}`, "
         f"then `autolab course check {assignment}`, then `nbgrader generate_assignment {assignment} --force` for the release"
     )
 

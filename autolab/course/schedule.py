@@ -57,6 +57,16 @@ def sets_of(weeks: int) -> tuple[str, ...]:
     return tuple(sorted({week.problem_set for week in SCHEDULES[weeks]} - {""}))
 
 
+def due_dates(weeks: int, start: date) -> dict[str, date]:
+    """The day until which each problem set is handed in: the last of the week in which it ends.
+
+    >>> due_dates(12, date(2027, 2, 1))["ps2"]
+    datetime.date(2027, 2, 28)
+    """
+    plan = enumerate(SCHEDULES[weeks])
+    return {week.problem_set: start + timedelta(weeks=n, days=6) for n, week in plan if week.problem_set and week.due}
+
+
 def schedule(weeks: int, start: date | None = None, besides: Sequence[str] = ()) -> str:
     """The page for a class, in Markdown: what to read, what is handed out, what is due; with dates if the first day is said.
 
@@ -69,14 +79,14 @@ def schedule(weeks: int, start: date | None = None, besides: Sequence[str] = ())
     topics = {s.name: s.topic for s in listed()}
     titles = {lesson.number: lesson.title for lesson in lessons.listed()}
     head = ["week", *["begins"] * bool(start), "lessons, read before class", "handed out", "due", *["by the end of"] * bool(start)]
-    rows, begun = [], set()
+    rows, begun, last_days = [], set(), due_dates(weeks, start) if start else {}
     for number, week in enumerate(SCHEDULES[weeks]):
         first = start + timedelta(weeks=number) if start else None
         handed_out = week.problem_set if week.problem_set not in begun else ""
         due = week.problem_set if week.due else ""
         begun.add(week.problem_set)
         row = [str(number + 1), *([first.isoformat()] if first else []), ", ".join(week.lessons), handed_out]
-        row += [f"{due}: {topics[due]}" if due else "", *([(first + timedelta(days=6)).isoformat() if due else ""] if first else [])]
+        row += [f"{due}: {topics[due]}" if due else "", *([last_days[due].isoformat() if due else ""] if first else [])]
         rows.append(row)
     table = ["| " + " | ".join(row) + " |" for row in [head, *rows]]
     table.insert(1, "|---" * len(head) + "|")

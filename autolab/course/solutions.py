@@ -152,7 +152,8 @@ def label_problems(course: Path, problem_set: str, answers: Collection[str]) -> 
         elif answer not in answers:
             found.append(f"{where}: no answer {answer!r} in {problem_set}{_nearest(answer, answers)}")
         elif family.strip() not in (known := families()):
-            found.append(f"{where}: no kind of mistake is called {family.strip()!r}{_nearest(family.strip(), known)}")
+            nearest = _nearest(family.strip(), known)
+            found.append(f"{where}: no kind of mistake is called {family.strip()!r}{nearest} Write unknown where the checker has no name")
     marks = len(re.findall(r"^```", text, re.MULTILINE))
     if marks % 2 or marks != 2 * len(FENCE.findall(text)):
         found.append(f"{path}: a fence is not closed: each wrong answer ends with a line of three backquotes")
@@ -161,7 +162,7 @@ def label_problems(course: Path, problem_set: str, answers: Collection[str]) -> 
 
 def _nearest(name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(name, sorted(known), 1, 0.4)
-    return f". Did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
+    return f". Did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}."
 
 
 def exercises(notebook: nbformat.NotebookNode) -> list[str]:

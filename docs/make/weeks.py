@@ -33,7 +33,8 @@ TOGETHER, QUIZ = 90, 10  # minutes of a class, and of its quiz
 SHOW_AND_ASK = {1: (15, 15), 2: (10, 10), 3: (8, 7), 4: (8, 5)}  # minutes for a lesson, by how many a week has
 PREDICTIONS = {1: 3, 2: 2, 3: 1, 4: 1}
 HOW = """The class says what it expects before anything moves or runs; two who disagree explain it to each other. `autolab lessons DIR`
-copies the lessons to show; the headings below are theirs. A prediction has its answer in bold, and what a wrong one means."""
+copies the lessons to show; the headings below are theirs. For a slide, `.save("name.png")` behind what is shown writes its picture.
+A prediction has its answer in bold, and what a wrong one means."""
 EXPLORABLES = set(widgets.__all__) - {"quiz", "predict", "progress"}
 
 
@@ -125,7 +126,8 @@ def page(weeks: int, number: int) -> str:
         *(f"| lesson {n} | {described[n].title}: {about[n][0]} {about[n][1]} minutes; predictions in writing |" for n in week.lessons),
         f"| problem set | {_set(weeks, number)} |", *([f"| to read | {said.reading} |"] if said.reading else []), "",
         f"## {TOGETHER} minutes together", "", "| minutes | what |", "|---|---|",
-        f"| {QUIZ} | quiz with new numbers: `autolab course questions {' '.join(quiz)} --draw 20 --seed 2027 --for moodle` |",
+        f"| {QUIZ} | quiz with new numbers: `autolab course questions {' '.join(quiz)} --draw 20 --seed 2027 --for moodle "
+        f"--out week-{number:02}.xml`, with another seed than this one, which is public |",
     ]  # fmt: skip
     lines += [f"| {shown + asked} | {n}: show, {shown} minutes; ask and predict, {asked} minutes |" for n in week.lessons]
     lines += [f"| {lab} | lab: {said.lab} |", "", HOW, ""]

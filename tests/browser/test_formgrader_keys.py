@@ -64,6 +64,17 @@ def test_rows_that_are_typed_into_the_comment_make_the_score(marking):
     assert float(kept["grades"]["manual_score"]) == 2
 
 
+def test_a_line_with_too_few_numbers_is_said_to_make_no_score(marking):
+    page, kept = marking
+    page.locator("#why-comment").fill("Rows: 2")
+    page.locator("#why-comment").blur()
+    expect(page.get_by_role("status")).to_have_text("Numbers in the comment: 1, rows: 2. They do not change the score.")
+    page.locator("#why-comment").fill("Rows: 2 1")
+    page.locator("#why-comment").blur()
+    expect(page.get_by_role("status")).to_have_text("")
+    assert float(kept["grades"]["manual_score"]) == 3
+
+
 def test_marks_that_are_typed_while_others_are_being_saved_are_kept(marking):
     page, kept = marking
     page.unroute("http://127.0.0.1/**/api/**")

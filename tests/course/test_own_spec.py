@@ -97,6 +97,18 @@ def test_a_wrong_rule_is_refused_before_anything_is_written(add, tmp_path):
     assert not (tmp_path / "text").exists()
 
 
+def test_a_wrong_rule_of_a_matrix_is_shown_with_its_entry(add):
+    code = "from autolab.check import Spec\nfrom autolab.engine.op import GENERAL, Op\n"
+    row = "Op('flip', lambda x: x.T, GENERAL, x=lambda g: g)"
+    with pytest.raises(ValueError, match=r"forward: at x\[0, 1\] = [-\d.]+: the rule gives"):
+        add(f"{code}SPEC = Spec('flip', {row}, shapes=(((3, 3),), ((4, 4),)))")
+
+
+def test_a_function_of_numpy_as_forward_is_refused_with_what_to_write(add):
+    with pytest.raises(ValueError, match=r"spec.py: write forward and rules as functions of Python, such as lambda"):
+        add(SPEC.replace("lambda x: x / denominator(x)", "np.tanh"))
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [("SPEC = 3", "keywords"), ("rules = dict(x=f)\nSPEC = Spec('a', Op('a', f, **rules))", "keywords"), ("SPEC = (", "never closed")],

@@ -1,5 +1,6 @@
 """The page that a student gets back."""
 
+import copy
 import json
 import sys
 from datetime import datetime
@@ -8,6 +9,7 @@ import nbformat
 import pytest
 
 from autolab.check import check
+from autolab.check.api.report import MIMETYPE
 from autolab.course.grading.feedback import headings, page
 from autolab.course.grading.grade import NotebookGrader, verdict_outputs
 from autolab.course.grading.judge import CellOutcome
@@ -92,6 +94,25 @@ def test_only_a_table_is_unfolded(source, marks):
     text = made(source, marks)
     assert "<details open" not in text and "class Square" not in text.split("Your answers")[0]
     assert text.count("<summary>The question</summary>") == text.count("<th scope='row'>") == 12
+
+
+def test_where_an_exercise_has_two_answers_a_mistake_says_of_which(source, marks):
+    source = copy.deepcopy(source)
+    for name in ("exp", "log"):
+        report = check(name, lambda g, x: 2 * g / x)
+        cell(source, f"{name}-check").outputs = [nbformat.v4.new_output("display_data", {MIMETYPE: report.to_dict()})]
+        marks.cells[f"{name}-check"] = marks.cells[f"{name}-check"]._replace(points=0)
+    table = made(source, marks).partition("Your answers")[0]
+    assert "<p>exp: The gradient" in table and "<p>log: The gradient" in table
+
+
+def test_an_answer_that_only_raises_is_called_not_written(source, marks):
+    source = copy.deepcopy(source)
+    answer = cell(source, "exp")
+    answer.outputs = [nbformat.v4.new_output("error", ename="NotImplementedError", evalue="", traceback=[])]
+    marks.cells["exp-check"] = marks.cells["exp-check"]._replace(points=0)
+    text = made(source, marks)
+    assert "A part of this is not written yet" in text and "NotImplementedError:" not in text
 
 
 def test_a_cell_that_was_stopped_is_named_as_its_author_knows_it(source):

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from autolab.cli.course import course
+from autolab.course.collect import due_dates
 from autolab.course.grading import settings
 from autolab.course.grading.sandbox import Limits
 from autolab.course.quick_nbgrader import import_jsonschema
@@ -95,6 +96,14 @@ def test_a_course_of_weeks_has_the_sets_of_its_plan_and_a_schedule(tmp_path, wee
     page = (folder / "schedule.md").read_text("utf-8")
     assert "| 1 | 2027-02-01 | 00, 01" in page and page.count("\n| ") == int(weeks) + 1
     assert sorted(path.name for path in (folder / "teaching").iterdir()) == [f"week-{n:02}.md" for n in range(1, int(weeks) + 1)]
+
+
+def test_the_days_of_the_schedule_are_the_due_dates_of_the_gradebook(tmp_path, monkeypatch):
+    monkeypatch.setattr("autolab.course.scaffold.nbgrader", lambda *_: "")
+    done = CliRunner().invoke(course, ["new", str(tmp_path / "mycourse"), "--weeks", "12", "--start", "2027-02-01"])
+    assert done.exit_code == 0 and "23:59" in done.output, done.output
+    found = {name: due.astimezone().strftime("%Y-%m-%d %H:%M") for name, due in due_dates(tmp_path / "mycourse").items()}
+    assert len(found) == 8 and found["ps2"] == "2027-02-28 23:59"
 
 
 @pytest.mark.parametrize("weeks", SCHEDULES)

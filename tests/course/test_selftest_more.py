@@ -86,6 +86,8 @@ def test_a_check_that_shows_a_mistake_of_its_own_is_no_test():
     [
         ("```python mull not summed", "no answer 'mull' in ps. Did you mean 'mul'?"),
         ("```python mul not sumed", "no kind of mistake is called 'not sumed'. Did you mean 'not summed'?"),
+        ("```python mul qqq", "Write unknown where the checker has no name"),
+        ("```python mul unknown", ""),
         ("```python mul", "is not a wrong answer: write ```python ANSWER KIND"),
         ("```py mul not summed", "is not a wrong answer"),
         ("```", "is not a wrong answer"),

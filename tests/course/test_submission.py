@@ -1,15 +1,19 @@
 """Whatever is handed in, every exercise that can be graded is, and the feedback says what was repaired."""
 
+import dataclasses
 import json
 import os
 import time
 
 import nbformat
 import pytest
+from nbgrader import utils
 
 from autolab.course.grading import submission
 from autolab.course.grading.scheduler import Course
 from autolab.course.grading.submission import parse, read, repair
+from autolab.course.notebook import from_markdown
+from autolab.course.release import form_of_source, release_of
 
 from .hostile import TEXT
 from .pages import page_of
@@ -131,10 +135,30 @@ def test_a_damaged_notebook_has_its_form_again(name):
 RIGHT_TEXT = json.loads(changed(lambda n: None))
 
 
+def test_of_a_test_that_its_teacher_has_changed_no_student_is_told_to_have_changed_it():
+    today = [dataclasses.replace(c, source=c.source + "\n# Clearer.") if c.name == "square-check" else c for c in FORM]
+    notebook = parse(changed(lambda n: None), "n.ipynb")[0]
+    assert repair(notebook, today) == ["the locked cell 'square-check' is of another release; that of today counts"]
+    assert next(c.source for c in notebook.cells if c.id == "square-check").endswith("# Clearer.")
+
+
 def test_of_what_was_handed_in_as_it_was_released_nothing_is_said():
     notebook, notes = repaired(changed(lambda n: None))
     assert "HIDDEN-CASE" in next(c.source for c in notebook.cells if c.id == "square-hidden")
     assert notes == []
+
+
+def test_a_written_answer_that_was_emptied_is_as_it_was_released_and_waits_for_nobody():
+    source = from_markdown("# Why\n\n```markdown written why 4\nBecause.\n```\n")
+    released, form = release_of(source), form_of_source(source)
+    for text, score in (("  \n", 0), ("Because it adds up.", None)):
+        notebook = nbformat.from_dict(json.loads(nbformat.writes(released)))
+        answer = next(c for c in notebook.cells if c.metadata.get("nbgrader"))
+        answer.source = text
+        assert repair(notebook, form) == []
+        assert utils.determine_grade(answer)[0] == score
+    answer.source, answer.attachments = "", {"a.png": {"image/png": "aGk="}}
+    assert repair(notebook, form) == [] and utils.determine_grade(answer)[0] is None
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

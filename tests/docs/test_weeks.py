@@ -51,5 +51,10 @@ def test_a_week_is_short_and_leads_nowhere_that_a_course_does_not_have(weeks, nu
     assert [link for link in links if not (ROOT / link.removeprefix(f"{made.CODE}/")).is_file() or made.CODE not in link] == []
 
 
+@pytest.mark.parametrize(("weeks", "number"), WEEKS)
+def test_the_quiz_of_a_week_is_written_to_a_file(weeks, number):
+    assert f"--for moodle --out week-{number:02}.xml`" in page(weeks, number)
+
+
 def test_a_lab_on_a_page_of_the_project_leads_there():
     assert f"[the table]({made.CODE}/docs/rules.md)" in page(12, 4) and f"{made.CODE}/autolab/engine/backward.py" in page(12, 3)

@@ -118,7 +118,8 @@ def _size(got: np.ndarray, out: np.ndarray, g: np.ndarray, purpose: str) -> Any:
 
 def _sentence(reference: Reference, case: Case, x: str, got: np.ndarray, want: np.ndarray, at: tuple[int, ...]) -> str:
     value, g = np.asarray(case.inputs[reference.inputs.index(x)])[at], case.upstream[0]
-    place = f"at {x} = {value:.6g}, g = {g[at]:.6g}" if g.shape == got.shape else f"at {x}{list(at) if at else ''} = {value:.6g}"
+    entry = f"{x}{list(at)}" if at and not reference.elementwise else x  # of a matrix it matters which
+    place = f"at {entry} = {value:.6g}" + (f", g = {g[at]:.6g}" if g.shape == got.shape and reference.elementwise else "")
     if len(reference.inputs) > 1 or case.settings:
         place = f"with {case.describe(reference.inputs)}, {place}"
     return (

@@ -31,7 +31,7 @@ pre{background:#f4f4f4;padding:.6rem .8rem;overflow-x:auto;font-size:14px}
 .facts{color:#555}.points{font-weight:bold;border-top:1px solid #ccc;padding-top:.4rem}
 .wide{overflow-x:auto}table{border-collapse:collapse}td,th{padding:.25rem 1rem .25rem 0;text-align:left;vertical-align:top}
 .marks{width:100%}.marks th{font-weight:normal;min-width:8rem}.marks tbody th{width:34%}.marks .n{white-space:nowrap}
-.marks tr{border-top:1px solid #ddd}
+.marks tr{border-top:1px solid #ddd}.marks p:first-child{margin-top:0}
 .autolab-report td,.autolab-report th{min-width:4rem}
 details{border-top:1px solid #ccc;padding:.3rem 0}summary{cursor:pointer}details[open]>summary{font-weight:bold}
 a{color:inherit}blockquote{margin:.3rem 0;padding-left:.7rem;border-left:3px solid #2a6f97}blockquote p{white-space:pre-line}
@@ -193,7 +193,8 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
         said.append(f"<p>There is no answer{which}.</p>")
     elif own := next((error for c in cells if lost and not _is_test(c) and (error := _error(c))), ""):
         said.append(f"<p>{own}</p>")
-    reasons = [_reason(c) or ("" if said else _error(c)) for c in cells if _name(c) in lost and not hides(c)]
+    named = len({name for c in cells if (name := _report(c).get("exercise"))}) > 1  # which of the answers is meant
+    reasons = [_reason(c, named) or ("" if said else _error(c)) for c in cells if _name(c) in lost and not hides(c)]
     said += [f"<p>{reason}</p>" for reason in reasons if reason and not (blank and "not written yet" in reason)]
     if not said and (hidden := [lost[name] for c in cells if (name := _name(c)) in lost and hides(c)]):
         said.append(f"<p>The visible checks are not all: hidden ones, on other numbers, gave {_points(hidden)}.</p>")
@@ -217,11 +218,12 @@ def _rows_lost(cell: NotebookNode, marks: Marks) -> str:
     return f"Not earned: {'; '.join(lost)}." if lost else ""
 
 
-def _reason(cell: NotebookNode) -> str:
-    """The likeliest cause that a check found, and its hint; else the error."""
+def _reason(cell: NotebookNode, named: bool = False) -> str:
+    """The likeliest cause that a check found, and its hint; else the error. With the name of the exercise, if asked for."""
     report = _report(cell)
+    of = f"{_text(str(report.get('exercise', '')))}: " if named else ""
     for found in report.get("diagnoses", [])[:1]:
-        return f"{_text(str(found.get('text', '')))}. Hint: {_text(str(found.get('hint', '')))}"
+        return f"{of}{_text(str(found.get('text', '')))}. Hint: {_text(str(found.get('hint', '')))}"
     for verdict in report.get("verdicts", []):
         if verdict.get("passed") is False:
             return _text(f"{report.get('exercise', '')}, {verdict.get('name', '')}: {verdict.get('reason', '')}")
@@ -237,6 +239,8 @@ def _error(cell: NotebookNode) -> str:
     """The error that a cell ended in."""
     for output in cell.get("outputs", ()):
         if output.output_type == "error":
+            if output.ename == "NotImplementedError" and not output.evalue:
+                return "A part of this is not written yet: its cell ends in <code>raise NotImplementedError</code>."
             said = output.evalue if output.ename in ("Stopped", "NoVerdict", "RemoteError") else f"{output.ename}: {output.evalue}"
             return _text(said if len(said) < 300 else f"{said[:300]} ...")
     return ""

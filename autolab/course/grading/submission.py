@@ -19,6 +19,7 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.utils import compute_checksum
 
 from autolab.course.preprocessors import HIDDEN
 
@@ -295,6 +296,7 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
         )
     for name, form in known.items():
         cell = here.get(name)
+        released = cell is not None and _is_as_released(cell)
         if cell is None:
             if name in missing and not few:
                 notes.append(f"cell {name!r} was missing, and is put back")
@@ -312,8 +314,18 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
         cell.metadata["nbgrader"] = NotebookNode(form.metadata())
         if form.locked and not form.solution and cell.source != form.source:
             if cell.source.strip() != _without_hidden(form.source):
-                notes.append(f"the locked cell {name!r} had been changed, and is as it was")
+                what = "is of another release; that of today counts" if released else "had been changed, and is as it was"
+                notes.append(f"the locked cell {name!r} {what}")
             cell.source = form.source
+        elif form.grade and form.solution and not cell.source.strip() and not cell.get("attachments"):
+            cell.source = form.source  # nothing is an answer as little as what was released: nobody has to read it
+
+
+def _is_as_released(cell: NotebookNode) -> bool:
+    """Whether a cell has the checksum that it was released with: a test that its teacher has changed since, and no student."""
+    facts = cell.metadata.get("nbgrader", {})
+    whole = "grade_id" in facts and (not facts.get("grade") or type(facts.get("points")) in (int, float))
+    return whole and facts.get("checksum") == compute_checksum(cell)
 
 
 @lru_cache(512)
