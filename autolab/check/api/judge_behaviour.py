@@ -168,8 +168,8 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
     wrong = [(inputs, data, want, key) for inputs, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]
     if not wrong:
         return Verdict(scene.name, True, scene.passed, scene.points, scene.points), None
-    tried, *first = wrong[0]
-    fact = _fact(scene, *first)
+    tried, data, want, key = wrong[0]
+    fact = _fact(scene, data, want, key)
     if scene.shows:
         fact += f", for {', '.join(f'{name} = {_show(value)}' for name, value in zip(scene.shows, tried, strict=False))}"
     for slip in scene.slips:
@@ -179,8 +179,8 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
             found = Diagnosis(slip.family, sure, slip.text, slip.hint, where=fact)
             return Verdict(scene.name, False, fact, 0.0, scene.points), found
     keys = dict.fromkeys(key for *_, key in wrong)
-    told = _related(scene, seen, wrong[0][-1], fact, relation) or _replayed(scene, seen, keys, fact)
-    told = told or _related(scene, seen, wrong[0][-1], fact, loose_relation)
+    told = _related(scene, seen, key, fact, relation) or _replayed(scene, seen, keys, fact)
+    told = told or _related(scene, seen, key, fact, loose_relation)
     told = told or Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
     return Verdict(scene.name, False, fact, 0.0, scene.points), told
 

@@ -165,7 +165,8 @@ def graph(kind: str) -> ScalarNode:
 
 def _nodes_of(root: ScalarNode) -> set[int]:
     """The identities of all nodes from which the root was made, and its own."""
-    known, waiting = {id(root)}, [root]
+    known = {id(root)}
+    waiting = [root]
     while waiting:
         for parent in waiting.pop().parents:
             if id(parent) not in known:
@@ -180,7 +181,7 @@ def _order(*kinds: str):
         found = f(root)
         if not isinstance(found, Iterable):
             raise UnexpectedResult(f"result is {kind_of(found)}, expected a list of nodes")
-        nodes = [n if isinstance(n, ScalarNode) else getattr(n, "node", n) for n in found]
+        nodes: list[Any] = [n if isinstance(n, ScalarNode) else getattr(n, "node", n) for n in found]
         if strange := [n for n in nodes if not isinstance(n, ScalarNode)]:
             raise UnexpectedResult(f"the list has {kind_of(strange[0])} in it, expected the nodes themselves")
         known = _nodes_of(root)

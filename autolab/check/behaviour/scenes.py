@@ -17,10 +17,10 @@ import numpy as np
 from autolab.autograd import enable_grad
 from autolab.torch_api.creation import from_numpy
 
-from ..run.candidate import Fault, fault_of, of_library, quiet
+from ..run.candidate import Fault, fault_of, quiet
 from ..run.inputs import draw
 from ..run.limit import SECONDS, limit
-from ..run.meter import TooLong
+from ..run.meter import TooLong, of_library
 
 Data = Mapping[str, Any]
 LONGEST_WORD = 400
