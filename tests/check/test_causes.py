@@ -86,3 +86,64 @@ def test_a_mistake_in_the_first_milestone_is_named_and_told_in_a_few_lines(chang
     assert change[0] in text
     found = told("capstone_scalars", engine(text.replace(*change)))
     assert (found[0].family, len(found)) == (family, lines)
+
+
+def in_words(exercise, candidate):
+    return " ".join(f"{d.text} {d.where} {d.hint}" for d in told(exercise, candidate))
+
+
+def visited(root, found=None):
+    found = [] if found is None else found
+    if root not in found:
+        for parent in root.parents:
+            visited(parent, found)
+        found.append(root)
+    return found
+
+
+EARLIER = []
+
+
+@pytest.mark.parametrize(("candidate", "said"), [
+    (lambda root: None, "result is None, expected a list of nodes"),
+    (lambda root: [id(node) for node in visited(root)], "the list has an int in it, expected the nodes themselves"),
+    (lambda root: visited(root, EARLIER), "a node in it that is not of this graph, such as one from an earlier call"),
+])  # fmt: skip
+def test_a_list_that_cannot_be_used_is_not_called_an_error_of_the_code(candidate, said):
+    assert said in in_words("topological_order", candidate) and "raised" not in in_words("topological_order", candidate)
+
+
+def test_an_error_outside_of_the_code_is_not_called_one_of_its_lines():
+    said = in_words("trace_table", lambda: None)
+    assert "calling your code or using what it returned raised TypeError" in said and "your line" not in said
+
+
+def test_none_is_explained_by_a_missing_return():
+    assert "ends without `return`" in in_words("trace_table", lambda x: None)
+    assert "ends without `return`" in in_words("value_ops", value_class("return Value(math.exp", "Value(math.exp"))
+    assert "ends without `return`" not in in_words("trace_table", lambda x: (1, 2))
+
+
+def hat(x):
+    return {"u": 3 * x + 2, "y": (3 * x + 2) ^ 2}
+
+
+def test_a_hat_is_not_a_power():
+    (found,) = told("trace_table", hat)
+    assert "In Python a power is written **" in found.hint
+
+
+def test_a_value_among_numbers_is_named():
+    assert "losses has a Value in it, expected numbers" in in_words("neuron", lambda w, b, x, t, *_: (w, b, [value_class()(x)]))
+    operands = value_class("(other.data, self.data)", "(other, self)")
+    assert "the result's local has a Value in it" in in_words("value_ops", operands)
+
+
+def test_results_in_another_order_are_named():
+    assert "expected w, b and the list of losses, in this order" in in_words("neuron", lambda w, b, *_: ([0.0], w, b))
+
+
+def test_a_wrong_number_comes_with_the_input_that_it_was_computed_from():
+    (found, *_) = told("trace_table", lambda x: {"u": 5, "y": 25, "dy_du": 10, "du_dx": 3, "dy_dx": 30})
+    u, x = (float(found.text.partition(word)[2].split(",")[0].strip(". ")) for word in ("expected ", "x = "))
+    assert math.isclose(u, 3 * x + 2, rel_tol=1e-5)

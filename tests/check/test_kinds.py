@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autolab
+from autolab.autograd import Function
 from autolab.check import Spec, check, diagnose
 from autolab.check.run.exercises import softmax
 from autolab.engine.op import ELEMENTWISE, GENERAL, Op
@@ -190,3 +191,64 @@ def test_all_of_g_at_the_largest_entry_of_all_is_another_axis():
 
 def test_a_series_that_is_cut_late_is_not_called_another_coefficient():
     assert "cut after 4 terms" in check("atanh", lambda g, x: g * (1 + x**2 + x**4 + x**6)).diagnoses[0].text
+
+
+class Unpacked(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return autolab.exp(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * np.exp(ctx.saved_tensors.data)
+
+
+def power_of_a_tuple(g, x):
+    return g * 4 * (x,) ** 3
+
+
+def one_answer(g, x):
+    return g * 4 * x**3 if x > 0 else g
+
+
+def test_what_was_not_unpacked_is_named():
+    for rule, exercise in ((Unpacked, "exp"), (power_of_a_tuple, "fourth_power")):
+        (found,) = check(exercise, rule).diagnoses
+        assert "A tuple is where an array should be" in found.text and "takes it out" in found.hint
+
+
+def test_a_condition_on_a_whole_tensor_is_explained():
+    class Power(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**4
+
+        @staticmethod
+        def backward(ctx, g):
+            return one_answer(g, *ctx.saved_tensors)
+
+    (found,) = check("fourth_power", Power).diagnoses
+    assert "ask for one answer" in found.text and "torch.where" in found.hint
+
+
+def test_two_results_in_place_of_one_are_not_called_a_shape():
+    class Hinge(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return autolab.max(1 - x, 0)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return -g * (x < 1)
+
+    said = check("hinge", Hinge).diagnoses[0].text
+    assert said == "forward returned a tuple of 2, expected one array or tensor of numbers"
+
+
+def test_a_gradient_that_is_none_asks_for_a_return():
+    (found,) = check("fourth_power", lambda g, x: None).diagnoses
+    assert "ends without `return`" in found.hint

@@ -17,6 +17,8 @@ from ..diagnosis.replays.scene_slips import find_scene_slip
 from ..run.candidate import Fault
 from .report import Report, Verdict
 
+RETURNED = "A function that ends without `return` gives None."
+POWER = "In Python a power is written **; ^ means something else."
 IN_LINE = "In the line that is named: which name is not defined, or holds something else than you think?"
 
 
@@ -160,26 +162,35 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
         key, _, rest = fault.text.partition(" ")
         text = f"{scene.says.get(key, key)} {rest}" if fault.kind == "type" else fault.text
         text += f" (your {fault.line})" if fault.line else ""
-        hint = (
-            HINTS["time"] if fault.kind == "time" else f"{scene.hint} {IN_LINE}" if fault.kind == "exception" and fault.line else scene.hint
-        )
+        hint = HINTS["time"] if fault.kind == "time" else " ".join([scene.hint, *_hints(fault)])
         found = Diagnosis(fault.kind, "certain", text, hint, where=f"{scene.name!r}")
         return Verdict(scene.name, False, text, 0.0, scene.points), found
-    wrong = [(data, want, key) for _, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]
+    wrong = [(inputs, data, want, key) for inputs, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]
     if not wrong:
         return Verdict(scene.name, True, scene.passed, scene.points, scene.points), None
-    fact = _fact(scene, *wrong[0])
+    tried, data, want, key = wrong[0]
+    fact = _fact(scene, data, want, key)
+    if scene.shows:
+        fact += f", for {', '.join(f'{name} = {_show(value)}' for name, value in zip(scene.shows, tried, strict=False))}"
     for slip in scene.slips:
         if all(_fits(slip, scene, inputs, data) for inputs, data, _ in seen):
             # The same on two draws of random numbers is a fact about the code; the same without any is a good guess.
             sure = "certain" if slip.sure and len(seen) > 1 else "likely"
             found = Diagnosis(slip.family, sure, slip.text, slip.hint, where=fact)
             return Verdict(scene.name, False, fact, 0.0, scene.points), found
-    keys = dict.fromkeys(key for _, _, key in wrong)
-    told = _related(scene, seen, wrong[0][2], fact, relation) or _replayed(scene, seen, keys, fact)
-    told = told or _related(scene, seen, wrong[0][2], fact, loose_relation)
+    keys = dict.fromkeys(key for *_, key in wrong)
+    told = _related(scene, seen, key, fact, relation) or _replayed(scene, seen, keys, fact)
+    told = told or _related(scene, seen, key, fact, loose_relation)
     told = told or Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
     return Verdict(scene.name, False, fact, 0.0, scene.points), told
+
+
+def _hints(fault: Fault) -> Iterator[str]:
+    """What to look at besides, by the kind of fault."""
+    if fault.kind == "exception" and fault.line:
+        yield POWER if "for ^: " in fault.text else IN_LINE
+    elif fault.kind == "type" and " is None, " in fault.text:
+        yield RETURNED
 
 
 def _related(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], key: str, fact: str, look: Callable) -> Diagnosis | None:

@@ -18,7 +18,7 @@ from autolab.torch_api.random import rand
 
 from ..run.inputs import draw
 from .ps1_scalar import ScalarNode
-from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult, arrays
+from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult, arrays, kind_of
 from .wrong_passes import scalar_backward
 
 SAYS = {"losses": "the losses", "w": "the last w", "b": "the last b", "kept": "forward keeps more than the input of the block"}
@@ -56,8 +56,7 @@ def repaired(name: str, right: Callable, mistakes: Sequence[Mistake], scenes: Se
 def run_of(result: Any, *names: str) -> Data:
     """The entries of what a program returned: some arrays, and the losses last."""
     if not isinstance(result, (tuple, list)) or len(result) != len(names) + 1:
-        said = f"a {type(result).__name__}" + (f" of {len(result)}" if isinstance(result, (tuple, list)) else "")
-        raise UnexpectedResult(f"result is {said}, expected {', '.join(names)} and the list of losses")
+        raise UnexpectedResult(f"result is {kind_of(result)}, expected {', '.join(names)} and the list of losses")
     *found, losses = result
     return {**{name: _stacked(one) for name, one in zip(names, found, strict=True)}, "losses": [float(loss) for loss in losses]}
 
@@ -105,18 +104,25 @@ def _line_point_by_point(w, b, points, rate, steps):
     return {"w": w, "b": b}
 
 
-def _line_stale(new_losses: bool, *wrong: str) -> Callable:
-    """The graph is built once, on the numbers of the start; `wrong` is how its backward leaves the nodes inside."""
+def _plus_errors(loss, weight, bias, points):
+    """The node of this loss plus the squared errors, made as the program makes it."""
 
     def add(a, b):
         return ScalarNode(a.data + b.data, (a, b), (1.0, 1.0))
 
+    for x, t in points:
+        product = ScalarNode(weight.data * x, (weight, ScalarNode(x)), (x, weight.data))
+        error = add(add(product, bias), ScalarNode(-t))
+        loss = add(loss, ScalarNode(error.data**2, (error,), (2 * error.data,)))
+    return loss
+
+
+def _line_stale(new_losses: bool, *wrong: str) -> Callable:
+    """The graph is built once, on the numbers of the start; `wrong` is how its backward leaves the nodes inside."""
+
     def program(w, b, points, rate, steps):
-        weight, bias, loss = ScalarNode(w), ScalarNode(b), ScalarNode(0.0)
-        for x, t in points:
-            product = ScalarNode(w * x, (weight, ScalarNode(x)), (x, w))
-            error = add(add(product, bias), ScalarNode(-t))
-            loss = add(loss, ScalarNode(error.data**2, (error,), (2 * error.data,)))
+        weight, bias = ScalarNode(w), ScalarNode(b)
+        loss = _plus_errors(ScalarNode(0.0), weight, bias, points)
         losses = []
         for _ in range(steps):
             weight.grad = bias.grad = 0.0
@@ -127,6 +133,32 @@ def _line_stale(new_losses: bool, *wrong: str) -> Callable:
         return weight.data, bias.data, losses
 
     return program
+
+
+def _line_growing(*wrong: str) -> Callable:
+    """The loss is not begun anew: that of a step contains those of all steps before; `wrong` is how backward leaves the nodes inside."""
+
+    def program(w, b, points, rate, steps):
+        weight, bias, loss, losses = ScalarNode(w), ScalarNode(b), ScalarNode(0.0), []
+        for _ in range(steps):
+            loss = _plus_errors(loss, weight, bias, points)
+            weight.grad = bias.grad = 0.0
+            scalar_backward(*wrong)(loss)
+            losses.append(loss.data)
+            weight.data, bias.data = weight.data - rate * weight.grad, bias.data - rate * bias.grad
+        return weight.data, bias.data, losses
+
+    return program
+
+
+def _line_restarted(w, b, points, rate, steps):
+    once = _line(w, b, points, rate, 1)
+    return once[0], once[1], once[2] * steps
+
+
+def _line_averaged(w, b, points, rate, steps):
+    w, b, losses = _line(w, b, points, rate / len(points), steps)
+    return w, b, [loss / len(points) for loss in losses]
 
 
 STALE = ("stale", "The graph is built once, so every step uses the numbers with which it began",
@@ -148,6 +180,15 @@ STALE_GRAPH = repaired("stale_graph", _line, [
     *(Mistake(*HIDDEN, _line_stale(True, *wrong)) for wrong in ((), ("kept inside",))),
     Mistake("accumulation", "Old gradients are still in .grad when the next step begins", "What is in .grad when the second step begins?",
             _line_accumulating),
+    *(Mistake("accumulation", "The loss of a step contains the losses of all steps before it", "Where does the sum over the points begin?",
+              _line_growing(*wrong)) for wrong in ((), ("kept inside",))),
+    Mistake("restarted", "Each step begins at the w and b that the function was given, so only the last step counts",
+            "From which numbers does the second step make its values?", _line_restarted),
+    Mistake("averaged", "The loss is the mean over the points; in this program it is their sum",
+            "What is the loss in the two steps by hand?", _line_averaged),
+    Mistake("one of many", "Only the last point counts in the loss",
+            "What happens to the error of the first point when the second one comes?",
+            lambda w, b, points, rate, steps: _line(w, b, points[-1:], rate, steps)),
 ], [
     ("two points", *_fit_line(2, LINE_STEPS[2]), "three steps downhill", "Print the losses. What do they say about the graph?", 3),
     ("five points", *_fit_line(5, LINE_STEPS[5]), "six steps downhill, on more points", "Compare the second step with paper.", 3),

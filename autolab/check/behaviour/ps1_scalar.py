@@ -6,13 +6,14 @@ Each piece is judged on nodes that appear here, so that it shows which piece is 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import numbers
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..run.inputs import draw
-from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult
+from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult, kind_of
 from .wrong_passes import SCALAR_PASSES
 
 
@@ -34,7 +35,7 @@ def table_of(candidate, x) -> Data:
     """The entries of a student's table at x."""
     table = candidate(float(x))
     if not isinstance(table, Mapping):
-        raise UnexpectedResult(f"result is a {type(table).__name__}, expected a dict with the entries of the table")
+        raise UnexpectedResult(f"result is {kind_of(table)}, expected a dict with the entries of the table")
     missing = [name for name in ENTRIES if name not in table]
     if missing:
         raise UnexpectedResult(f"the table has no entry {missing[0]!r}")
@@ -49,18 +50,18 @@ def _right_trace(x) -> Data:
 TRACE = Behaviour("trace_table", (
     Scene("values", lambda f, x: {k: v for k, v in table_of(f, x).items() if k in "uy"},
           lambda x: {k: v for k, v in _right_trace(x).items() if k in "uy"},
-          "u and y are right", "Compute y at x = 1 by hand: u is 5.", 1, _numbers(1)),
+          "u and y are right", "Compute y at x = 1 by hand: u is 5.", 1, _numbers(1), shows="x"),
     Scene("local derivatives", lambda f, x: {k: v for k, v in table_of(f, x).items() if k in ("dy_du", "du_dx")},
           lambda x: {k: v for k, v in _right_trace(x).items() if k in ("dy_du", "du_dx")},
           "each step has its derivative", "Differentiate each line of the table for itself, as if the others were not there.",
-          2, _numbers(1), slips=[
+          2, _numbers(1), shows="x", slips=[
               Slip("variable", "dy/du is computed at x and not at u", "At which number does the square work: x or u?",
                    lambda x: {"dy_du": 2 * x}),
               Slip("power", "dy/du is the square itself, not its derivative", "What is the derivative of u * u for u?",
                    lambda x: {"dy_du": (3 * x + 2) ** 2})]),
     Scene("chain rule", lambda f, x: {"dy_dx": table_of(f, x)["dy_dx"]}, lambda x: {"dy_dx": 6 * (3 * x + 2)},
           "dy/dx is the product", "Nudge x by 0.01: how far does u move, and how far does y move for that?",
-          2, _numbers(1), slips=[
+          2, _numbers(1), shows="x", slips=[
               Slip("term", "The local derivatives are added; the chain rule multiplies them",
                    "u moves three times as far as x, and y moves 2u times as far as u. How far does y move?",
                    lambda x: {"dy_dx": 2 * (3 * x + 2) + 3}),
@@ -81,23 +82,23 @@ OPERATIONS: dict[str, tuple] = {
 SLIPS: dict[str, list[tuple]] = {
     "add": [("term", "The local derivatives of a sum are the other summand; they should say how the sum moves",
              "Nudge one summand by 0.01: how far does the sum move?", lambda x, y: (y, x))],
-    "mul": [("swapped", "Each factor has its own value as its derivative", "Nudge x by 0.01: how far does x * y move?",
+    "mul": [("swapped", "Each factor has its own value as its derivative", "Nudge a by 0.01: how far does a * b move?",
              lambda x, y: (x, y))],
-    "pow": [("factor", "The exponent does not come down", "What is the derivative of x ** 3?", lambda x, y: (x**2,)),
-            ("power", "The exponent stays as it was", "What is the derivative of x ** 3?", lambda x, y: (3 * x**3,)),
-            ("power", "1 is taken from the power, not from the exponent", "Python reads n * x ** n - 1 as (n * x ** n) - 1.",
+    "pow": [("factor", "The exponent does not come down", "What is the derivative of a ** 3?", lambda x, y: (x**2,)),
+            ("power", "The exponent stays as it was", "What is the derivative of a ** 3?", lambda x, y: (3 * x**3,)),
+            ("power", "1 is taken from the power, not from the exponent", "Python reads n * a ** n - 1 as (n * a ** n) - 1.",
              lambda x, y: (3 * x**3 - 1,))],
     "exp": [("forward", "The derivative of exp is taken at the result", "exp has been applied once already.",
              lambda x, y: (np.exp(np.exp(x)),)),
-            ("variable", "The derivative of exp is x times smaller or larger than it should be",
-             "exp is not a power of x: its derivative has no factor x.", lambda x, y: (x * np.exp(x - 1),))],
+            ("variable", "The derivative of exp is that of a power",
+             "In a power the exponent is fixed and comes down; here it is the exponent that moves.", lambda x, y: (x * np.exp(x - 1),))],
     "tanh": [("power", "The result is not squared in the derivative of tanh", "1 minus what?",
               lambda x, y: (1 - np.tanh(x),)),
-             ("variable", "The derivative of tanh uses x where the result belongs", "1 minus the square of what?",
+             ("variable", "The derivative of tanh uses the operand where the result belongs", "1 minus the square of what?",
               lambda x, y: (1 - x**2,))],
-    "relu": [("mask", "The derivative of relu is x where it should be 1", "Nudge a positive x by 0.01: how far does relu move?",
+    "relu": [("mask", "The derivative of relu is the operand where it should be 1", "Nudge a positive a by 0.01: how far does relu move?",
               lambda x, y: (np.maximum(x, 0),)),
-             ("mask", "The derivative of relu is 1 everywhere", "Nudge a negative x by 0.01: does relu move?",
+             ("mask", "The derivative of relu is 1 everywhere", "Nudge a negative a by 0.01: does relu move?",
               lambda x, y: (1.0,))],
 }  # fmt: skip
 
@@ -105,11 +106,14 @@ SLIPS: dict[str, list[tuple]] = {
 def _node(made: Any) -> Data:
     for name in ("data", "parents", "local"):
         if not hasattr(made, name):
-            raise UnexpectedResult(f"the result, a {type(made).__name__}, has no {name}; it should be a Value with data, parents and local")
+            raise UnexpectedResult(f"the result is {kind_of(made)}, expected a Value with data, parents and local")
     for name in ("parents", "local"):
         if not hasattr(getattr(made, name), "__len__"):
-            said = type(getattr(made, name)).__name__
-            raise UnexpectedResult(f"the result's {name} is a {said}, expected a tuple; with one entry it needs a comma: (x,)")
+            said = kind_of(getattr(made, name))
+            raise UnexpectedResult(f"the result's {name} is {said}, expected a tuple; with one entry it needs a comma: (x,)")
+    for slope in made.local:
+        if not isinstance(slope, numbers.Real):
+            raise UnexpectedResult(f"the result's local has {kind_of(slope)} in it, expected numbers")
     return {"value": made.data, "parents": len(made.parents), "local": [float(d) for d in made.local]}
 
 
@@ -133,7 +137,7 @@ def _operation(name: str) -> Scene:
     slips = [Slip(family, text, hint, lambda x, y, f=f: {"local": f(x, y)}) for family, text, hint, f in SLIPS[name]]
     return Scene(name, play, expect, f"{name} knows its value, its parents and its local derivatives",
                  "A result needs three things: its number, whom it came from, and how it moves with each of them.",
-                 0 if name == "add" else 1.8, draws, slips,
+                 0 if name == "add" else 1.8, draws, slips, shows=("a", "b")[:len(local(1.0, 1.0))],
                  says={"local": ".local", "parents": "number of parents"})  # fmt: skip
 
 
@@ -159,10 +163,30 @@ def graph(kind: str) -> ScalarNode:
     return node
 
 
+def _nodes_of(root: ScalarNode) -> set[int]:
+    """The identities of all nodes from which the root was made, and its own."""
+    known = {id(root)}
+    waiting = [root]
+    while waiting:
+        for parent in waiting.pop().parents:
+            if id(parent) not in known:
+                known.add(id(parent))
+                waiting.append(parent)
+    return known
+
+
 def _order(*kinds: str):
     def walk(f, kind):
-        root = graph(kind)
-        nodes = [n if isinstance(n, ScalarNode) else getattr(n, "node", n) for n in f(root)]
+        root, found = graph(kind), None
+        found = f(root)
+        if not isinstance(found, Iterable):
+            raise UnexpectedResult(f"result is {kind_of(found)}, expected a list of nodes")
+        nodes: list[Any] = [n if isinstance(n, ScalarNode) else getattr(n, "node", n) for n in found]
+        if strange := [n for n in nodes if not isinstance(n, ScalarNode)]:
+            raise UnexpectedResult(f"the list has {kind_of(strange[0])} in it, expected the nodes themselves")
+        known = _nodes_of(root)
+        if any(id(n) not in known for n in nodes):
+            raise UnexpectedResult("the list has a node in it that is not of this graph, such as one from an earlier call")
         place = {id(n): i for i, n in enumerate(nodes)}
         ahead = all(place.get(id(p), -1) < place[id(n)] for n in nodes for p in n.parents)
         behind = all(place.get(id(p), -1) > place[id(n)] for n in nodes for p in n.parents)
@@ -243,34 +267,34 @@ def _twice_backward(f, x, y) -> Data:
 
 SAYS = {"root": "gradient of the root", "a": "gradient of a", "b": "gradient of b"}
 BACKWARD = Behaviour("value_backward", (
-    Scene("the root", lambda f, x, y: {"root": _backward(_three)(f, x, y)["root"]}, lambda x, y: {"root": 1.0},
+    Scene("the root", lambda f, a, b: {"root": _backward(_three)(f, a, b)["root"]}, lambda a, b: {"root": 1.0},
           "the root's own gradient is 1", "How much does d change when d changes by 0.01?", 1, _numbers(2), says=SAYS),
-    Scene("a chain", _backward(_three), lambda x, y: {"root": 1.0, "a": 2 * x * y * y, "b": 2 * x * x * y},
+    Scene("a chain", _backward(_three), lambda a, b: {"root": 1.0, "a": 2 * a * b * b, "b": 2 * a * a * b},
           "gradients are multiplied on the way", "Each parent receives the node's gradient times the local derivative.",
           3, _numbers(2), says=SAYS, slips=[
               Slip("upstream ignored", "Parents receive the local derivative alone; the gradient of the node is not multiplied in",
-                   "The chain rule has two factors.", lambda x, y: {"a": y, "b": x}),
+                   "The chain rule has two factors.", lambda a, b: {"a": b, "b": a}),
               Slip("order", "Some gradient was sent on before it was there", "Walk from the root to the inputs.",
-                   lambda x, y: {"root": 1.0, "a": 0.0, "b": 0.0})]),
+                   lambda a, b: {"root": 1.0, "a": 0.0, "b": 0.0})]),
     Scene("shared nodes", _backward(_shared),
-          lambda x, y: {"root": 1.0, "a": 2 * x * y * y + 2 * x * y, "b": 2 * x * x * y + x * x},
+          lambda a, b: {"root": 1.0, "a": 2 * a * b * b + 2 * a * b, "b": 2 * a * a * b + a * a},
           "contributions add up, and each node waits for all of them", "A node may pass its gradient on when it is complete.",
           2, _numbers(2), says=SAYS, slips=[
               Slip("overwritten", "A later contribution overwrites an earlier one", "A value that is used twice has two "
                    "contributions to its gradient; what does the chain rule do with them?",
-                   lambda x, y: {"root": 1.0, "a": x * y, "b": x * x * y}),
+                   lambda a, b: {"root": 1.0, "a": a * b, "b": a * a * b}),
               Slip("overwritten", "A later contribution overwrites an earlier one", "A value that is used twice has two "
                    "contributions to its gradient; what does the chain rule do with them?",
-                   lambda x, y: {"root": 1.0, "a": y * (x * y + x)})]),
-    Scene("a square", _backward(_square), lambda x, y: {"root": 1.0, "a": 2 * x, "b": 1.0}, "both factors of a * a count",
+                   lambda a, b: {"root": 1.0, "a": b * (a * b + a)})]),
+    Scene("a square", _backward(_square), lambda a, b: {"root": 1.0, "a": 2 * a, "b": 1.0}, "both factors of a * a count",
           "a is the first parent of a * a, and the second: each place has a derivative of its own.", 1, _numbers(2), says=SAYS, slips=[
               Slip("overwritten", "Of the two factors of a * a only one counts", "zip(node.parents, node.local) has two pairs for a * a.",
-                   lambda x, y: {"a": x})]),
-    Scene("two backward calls", _twice_backward, lambda x, y: {"first": 2 * x * y * y, "second": 4 * x * y * y},
+                   lambda a, b: {"a": a})]),
+    Scene("two backward calls", _twice_backward, lambda a, b: {"first": 2 * a * b * b, "second": 4 * a * b * b},
           "a leaf adds up what several calls send", "An input's gradient is added to what is there.", 1, _numbers(2), slips=[
               Slip("overwritten", "The second call replaces the gradient of an input instead of adding to it",
                    "x.grad of PyTorch grows from call to call; who empties it?",
-                   lambda x, y: {"second": 2 * x * y * y})]),
+                   lambda a, b: {"second": 2 * a * b * b})]),
 ), SCALAR_PASSES)  # fmt: skip
 
 
@@ -300,19 +324,62 @@ def _forgets_to_zero(w, b, x, t) -> Data:
 
 def _neuron(steps: int):
     def play(f, w, b, x, t):
-        w, b, losses = f(float(w), float(b), float(x), float(t), 0.1, steps)
+        result = f(float(w), float(b), float(x), float(t), 0.1, steps)
+        if not isinstance(result, (tuple, list)) or len(result) != 3:
+            raise UnexpectedResult(f"result is {kind_of(result)}, expected w, b and the list of losses")
+        w, b, losses = result
+        if isinstance(w, (tuple, list)) and not isinstance(losses, (tuple, list)):
+            raise UnexpectedResult("result begins with a list, expected w, b and the list of losses, in this order")
         return {"w": w, "b": b, "losses": losses}
 
     return play
 
 
+def _trained(steps: int, *, target=1.0, bias="b", late=False, squashed=True) -> Callable[..., Data]:
+    """What a training loop with one of these mistakes returns."""
+
+    def expect(w, b, x, t):
+        w, b, x, t = (float(number) for number in (w, b, x, t))
+        losses = []
+
+        def forward():
+            out = math.tanh(w * x + b) if squashed else w * x + b
+            return out - target * t, 1 - out**2 if squashed else 1.0
+
+        for _ in range(steps):
+            error, slope = forward()
+            before, by_b = error**2, 2 * error * slope
+            w, b = w - 0.1 * by_b * x, b - 0.1 * {"b": by_b, "w": by_b * x, "none": 0.0}[bias]
+            losses.append(forward()[0] ** 2 if late else before)
+        return {"w": w, "b": b, "losses": losses}
+
+    return expect
+
+
+def _neuron_slips(steps: int) -> list[Slip]:
+    return [
+        Slip("parameter", "b stays as it is: only w takes a step", "How many parameters move in a step?", _trained(steps, bias="none")),
+        Slip("variable", "b moves by the gradient of w", "Each parameter has a gradient of its own.", _trained(steps, bias="w")),
+        Slip("order", "Each loss is computed after its step, and should be that before it", "What is the first loss in the step by hand?",
+             _trained(steps, late=True)),
+        Slip("term sign", "The target is added to the output; the error is their difference", "What is the loss if o and t are equal?",
+             _trained(steps, target=-1.0)),
+        Slip("term", "The tanh is missing: the output is w * x + b", "What is the output in the step by hand?",
+             _trained(steps, squashed=False)),
+    ]  # fmt: skip
+
+
 NEURON = Behaviour("neuron", (
     Scene("one step", _neuron(1), _training(1), "one step downhill", "Loss, gradient, step: compare each with paper.", 3,
-          _numbers(4), rtol=1e-7, slips=[
+          _numbers(4), rtol=1e-7, shows="wbxt", slips=[
+              *_neuron_slips(1),
               Slip("sign", "The step goes uphill", "The gradient points uphill; where do we want to go?",
                    lambda w, b, x, t: {"w": 2 * w - _training(1)(w, b, x, t)["w"]})]),
     Scene("five steps", _neuron(5), _training(5), "five steps, each with its own gradient",
-          "What is in .grad when the second step begins?", 3, _numbers(4), rtol=1e-7, slips=[
+          "What is in .grad when the second step begins?", 3, _numbers(4), rtol=1e-7, shows="wbxt", slips=[
+              *_neuron_slips(5),
+              Slip("early return", "There is one loss, and should be five: the function returns in its first step",
+                   "How far is `return` indented?", _training(1)),
               Slip("accumulation", "Old gradients are still in .grad when the next step begins",
                    "What is in .grad when the second step begins?", _forgets_to_zero)]),
 ))  # fmt: skip

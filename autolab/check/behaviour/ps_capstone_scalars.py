@@ -78,7 +78,11 @@ def _scalar_twice(engine, x) -> Data:
     a = engine.Value(float(x))
     (a * 3).backward()
     (a * a).backward()
-    return {"a": numbers(a.grad)}
+    b = engine.Value(float(x))
+    shared = b + 3
+    (shared * 2).backward()
+    (shared * shared).backward()
+    return {"a": numbers(a.grad), "b": numbers(b.grad)}
 
 
 def _scalar_long(engine) -> Data:
@@ -257,7 +261,13 @@ SCALARS = Behaviour(
                     "The second call replaces the gradient of an input instead of adding to it",
                     "Who empties x.grad in PyTorch?",
                     lambda x: {"a": 2 * x},
-                )
+                ),
+                Slip(
+                    "accumulation",
+                    "A value that two results share still has the gradient of the first call, and sends it on again in the second",
+                    "An input collects from call to call. Should a value in the middle?",
+                    lambda x: {"a": 3 + 2 * x, "b": 4 + 2 * (x + 3)},
+                ),
             ],
         ),
         program_scene(

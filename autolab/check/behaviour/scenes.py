@@ -7,6 +7,7 @@ on the other side, from the same arrays; so are the slips: what a particular mis
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -19,7 +20,7 @@ from autolab.torch_api.creation import from_numpy
 from ..run.candidate import Fault, fault_of, quiet
 from ..run.inputs import draw
 from ..run.limit import SECONDS, limit
-from ..run.meter import TooLong
+from ..run.meter import TooLong, of_library
 
 Data = Mapping[str, Any]
 LONGEST_WORD = 400
@@ -65,6 +66,7 @@ class Scene:
     says: Mapping[str, str] = field(default_factory=dict)  # what an entry is, in words
     rtol: float = 1e-9
     tells: bool = True  # what is expected: False where that would be the answer
+    shows: Sequence[str] = ()  # names for its inputs, where a learner can try these numbers by hand
     side: bool = False  # holds of unrelated code as well: its points are earned as far as those of the other scenes are
 
 
@@ -164,10 +166,30 @@ def _named(error: BaseException) -> Fault:
         return Fault("call", "blank", "not written yet")
     if isinstance(error, UnexpectedResult):
         return Fault("call", "type", str(error))
-    found = fault_of("your code", error)
+    found = fault_of("your code" if _reached_code(error) else "calling your code or using what it returned", error)
     if found.kind == "recursion":  # without end, or only once for each of many nodes
         return Fault("call", found.kind, "your code calls itself more often than Python allows, about a thousand times", found.line)
     return Fault("call", found.kind, found.text, found.line)
+
+
+def _reached_code(error: BaseException) -> bool:
+    """Did the learner's own lines raise it? A file that is no Python, or cannot be imported, counts as one."""
+    return isinstance(error, (SyntaxError, ImportError)) or any(
+        not of_library(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in words.
+
+    >>> kind_of(None), kind_of(3), kind_of((1, 2))
+    ('None', 'an int', 'a tuple of 2')
+    """
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    many = f" of {len(value)}" if isinstance(value, (tuple, list)) else ""
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}{many}"
 
 
 def plain(data: Data) -> dict[str, Any]:
@@ -193,9 +215,10 @@ def _plain(key: str, value: Any) -> Any:
     except ValueError:
         array = np.asarray(None)
     if array.dtype.kind not in "fiubc":
+        if isinstance(value, (list, tuple)) and (odd := [v for v in value if not isinstance(v, (int, float, np.ndarray, np.generic))]):
+            raise UnexpectedResult(f"{key} has {kind_of(odd[0])} in it, expected numbers")
         found = array.item() if array.dtype == object and not array.ndim else value
-        said = "None" if found is None else f"a {type(found).__name__}"
-        raise UnexpectedResult(f"{key} is {said}, expected numbers")
+        raise UnexpectedResult(f"{key} is {kind_of(found)}, expected numbers")
     return array
 
 
@@ -212,8 +235,7 @@ def leaf_tensor(a: np.ndarray) -> Any:
 def pair(value: Any, of: str) -> Sequence:
     """The two things that a function was asked for."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        said = f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, (tuple, list)) else "")
-        raise UnexpectedResult(f"result is {said}, expected a pair: {of}")
+        raise UnexpectedResult(f"result is {kind_of(value)}, expected a pair: {of}")
     return value
 
 

@@ -52,6 +52,16 @@ MISTAKES = {
         "The gradient of a node is multiplied by its value, and not by the local derivative",
         "By which number does each parent move the node?",
     ),
+    "parent value": (
+        "variable",
+        "The gradient of a node is multiplied by the value of the parent, and not by the local derivative",
+        "By which number does each parent move the node?",
+    ),
+    "first local": (
+        "variable",
+        "Each parent receives the gradient times the first local derivative, whichever parent it is",
+        "Each parent has a local derivative of its own, at the same place.",
+    ),
     "averaged": (
         "averaged",
         "What a node sends back is divided by the number of its parents",
@@ -161,7 +171,9 @@ def scalar_backward(*wrong: str) -> Callable:
 
     def send(node, parent, local):
         g = 1.0 if "no upstream" in wrong else node.grad
-        value = g + local if "added" in wrong else g * (node.data if "value" in wrong else local)
+        value = (
+            g + local if "added" in wrong else g * (node.data if "value" in wrong else parent.data if "parent value" in wrong else local)
+        )
         value = value / len(node.parents) if "averaged" in wrong else 2 * value if "doubled" in wrong else value
         if "assigned" in wrong or ("leaf assigned" in wrong and not parent.parents):
             parent.grad = value
@@ -169,7 +181,8 @@ def scalar_backward(*wrong: str) -> Callable:
             parent.grad += value
 
     def pass_on(node):
-        pairs = list(zip(node.parents, node.local, strict=True))[: 1 if "first parent" in wrong else None]
+        slopes = node.local[:1] * len(node.parents) if "first local" in wrong else node.local
+        pairs = list(zip(node.parents, slopes, strict=True))[: 1 if "first parent" in wrong else None]
         for parent, local in dict(pairs).items() if "last part" in wrong else pairs:
             send(node, parent, local)
             if "recursive" in wrong:
@@ -187,8 +200,9 @@ def scalar_backward(*wrong: str) -> Callable:
     return backward
 
 
-SCALAR_MISTAKES = ("assigned", "leaf assigned", "first kept", "no root", "no upstream", "added", "value", "averaged", "doubled",
-                   "first parent", "repeated", "recursive", "forwards", "first seen", "last part")  # fmt: skip
+SCALAR_MISTAKES = ("assigned", "leaf assigned", "first kept", "no root", "no upstream", "added", "value", "parent value",
+                   "first local", "averaged", "doubled", "first parent", "repeated", "recursive", "forwards", "first seen",
+                   "last part")  # fmt: skip
 ARRAY_MISTAKES = ("assigned", "leaf assigned", "first kept", "no upstream", "g of root", "averaged", "doubled", "first parent", "repeated",
                   "recursive", "forwards", "first seen", "last part", "in place", "emptied", "leaf root", "moved back",
                   "kept inside")  # fmt: skip

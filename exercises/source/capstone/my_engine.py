@@ -60,6 +60,7 @@ class Value:
     def backward(self):
         """Add to the `grad` of every input the derivative of this value with respect to it.
 
+        Only inputs collect from call to call: values in between start at 0 in each call, also those that two results share.
         A chain of thousands of values is no problem, so nothing here calls itself once for each value.
         """
         # your code here
