@@ -152,7 +152,7 @@ def _collect_one(
 ) -> None:
     notebooks: dict[Source, list[tuple[Submitted, bytes]]] = {}
     beside: dict[str, bytes] = {}
-    allowed, left_out, left = FilePolicy(), list[str](), BYTES
+    allowed, left_out, left, said = FilePolicy(), list[str](), BYTES, len(result.unmatched)
     files, more = first_of(files)
     if more:
         result.notes.append(f"{student} handed in {len(files) + more:,} files; {len(files):,} are looked at, notebooks before others")
@@ -181,7 +181,7 @@ def _collect_one(
     result.notes += left_out[:NAMED]
     if len(left_out) > NAMED:
         result.notes.append(f"{student}: {len(left_out) - NAMED:,} more files are left out")
-    if not notebooks and not any(shown(f.path) in line for f in files for line in result.unmatched):
+    if not notebooks and len(result.unmatched) == said:
         result.unmatched.append(f"{student} handed in no notebook")
     for assignment in sorted({s.assignment for s in notebooks}):
         chosen = {s: _newest(student, s, several, result) for s, several in notebooks.items() if s.assignment == assignment}

@@ -297,11 +297,21 @@ def _students(download: Download) -> Iterator[Submitted]:
     for path, read in download.files.items():
         student, slash, file = path.partition("/")
         if slash and student:
-            when = times.get(path.rpartition("/")[0])
+            # the outermost: one that is deeper inside a student may have handed in
+            when = next((times[place] for place in _places(path) if place in times), None)
             order = (when or datetime.min.replace(tzinfo=UTC), *_again(file))
             yield Submitted(Sender(student, ids=(student,)), file.rpartition("/")[2], path, order, False, when, read)
         else:
             download.said.append(f"{shown(path)} is in no student's folder")
+
+
+def _places(path: str) -> Iterator[str]:
+    """The folders that a file is in, from the outermost.
+
+    >>> list(_places("ada/ps1/n.ipynb"))
+    ['ada', 'ada/ps1']
+    """
+    return itertools.accumulate(path.split("/")[:-1], "{}/{}".format)
 
 
 def _again(name: str) -> tuple[int, str]:

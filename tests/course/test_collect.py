@@ -325,6 +325,17 @@ def test_a_time_that_cannot_be_read_costs_a_sentence(course, tmp_path, sums, tim
     assert done.notes[0].endswith("is collected without a time. Write one into it, and collect again")
 
 
+def test_a_time_that_a_student_hands_in_does_not_count_beside_the_one_of_the_folder(course, tmp_path, sums):
+    theirs = {"ada/hw/sums.ipynb": sums, "ada/hw/timestamp.txt": "2020-01-01 00:00:00 UTC"}
+    collect(course, zipped(tmp_path, {**theirs, "ada/timestamp.txt": "2026-11-21 18:00:01 UTC"}), "folder")
+    assert (course / "submitted/ada/ps1/timestamp.txt").read_text() == "2026-11-21 18:00:01 UTC\n"
+
+
+def test_who_handed_in_no_notebook_is_named_whatever_others_are_called(course, tmp_path):
+    done = collect(course, zipped(tmp_path, {"ada/a.txt.ipynb": "{}", "da/a.txt": ""}), "folder")
+    assert [line.split(":")[0] for line in done.unmatched] == ["ada", "da handed in no notebook"]
+
+
 def test_a_file_that_cannot_be_written_costs_its_student(course, tmp_path, sums):
     long = 90 * "\N{CJK UNIFIED IDEOGRAPH-4E00}"  # 270 bytes, and a name has at most 255
     names = {"ada/sums.ipynb": sums, "bob/sums.ipynb": sums, f"bob/{long}.csv": "1", f"{long}/sums.ipynb": sums}

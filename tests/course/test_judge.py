@@ -80,6 +80,17 @@ def ordered(answer, asked=None, busy=0.0, times=1):
     return [judged.run(IN_ORDER, "<test>").report for _ in range(times)][-1]
 
 
+@pytest.mark.parametrize(("test", "same"), [("seed=5", 1), ("seed=6", 2), ("seed=5, points=7", 2)])
+def test_a_verdict_on_the_same_numbers_is_that_of_this_seed_and_these_points(test, same, monkeypatch):
+    times, judged = [], judge.judge_behaviour
+    monkeypatch.setattr(judge, "judge_behaviour", lambda *a, **k: times.append(1) or judged(*a, **k))
+    monkeypatch.setattr(judge, "_SCENE_SETS", {})
+    ordered("pass")
+    report = judge.Judge(session("pass", ORDER), 3).run(IN_ORDER.replace("seed=5", test), "<test>").report
+    assert len(times) == same and report.points == report.max_points
+    assert report.max_points == (7 if "points" in test else report.max_points)
+
+
 def one_by_one(monkeypatch):
     monkeypatch.setattr(judge.SandboxPlayer, "prepare", lambda self, question: None)
 
