@@ -216,6 +216,12 @@ def first_of(files: Sequence[Submitted]) -> tuple[list[Submitted], int]:
 
 
 def _canvas(download: Download) -> Iterator[Submitted]:
+    tops = {top if slash else "" for top, slash, _ in (path.partition("/") for path in download.files)}
+    if len(tops) == 1 and CANVAS.fullmatch(top := tops.pop()):  # one student, or a class in a folder that somebody named so
+        raise ValueError(
+            f"everything in it lies in the folder {shown(top)}, which is named as Canvas names what one student hands in. "
+            "Rename that folder, and collect again"
+        )
     for path, read in download.files.items():
         *folders, name = path.split("/")
         # the first part that says whose it is: what is behind it a student may have named after another

@@ -406,7 +406,17 @@ def test_what_one_student_hands_in_does_not_use_up_what_is_read_of_another(cours
 ])  # fmt: skip
 def test_a_student_cannot_name_a_file_after_another_student(course, tmp_path, sums, system, name):
     people = roster(tmp_path, "login,name,id\nada,Ada,1\neve,Eve,2\n")
-    assert collect(course, zipped(tmp_path, {name: sums}), system, people).new == {"ps1": ["ada"]}
+    other = {"canvas": "bob_3_3_n.txt", "moodle": "Bob_3_assignsubmission_file_/n.txt"}[system]
+    assert collect(course, zipped(tmp_path, {name: sums, other: ""}), system, people).new == {"ps1": ["ada"]}
+
+
+def test_a_folder_around_the_class_that_is_named_as_a_submission_is_no_student(course, tmp_path, sums):
+    classes = {f"cs_2026_2_all/{s}_{s}_5_sums.ipynb": sums for s in (1, 2)}
+    with pytest.raises(ValueError, match="everything in it lies in the folder cs_2026_2_all, which"):
+        collect(course, zipped(tmp_path, classes), "canvas")
+    assert collect(course, zipped(tmp_path, {f"all/{name}": sums for name in ("a_1_5_n.ipynb", "b_2_5_n.ipynb")}), "canvas").new == {
+        "ps1": ["a-1", "b-2"]
+    }
 
 
 def test_a_number_of_a_thousand_digits_in_a_name_is_a_name(course, tmp_path, sums):

@@ -216,7 +216,7 @@ def test_a_cell_without_a_type_is_what_was_handed_out(kind):
     notebook, notes = repaired(changed(untyped))
     assert [c.cell_type for c in notebook.cells] == [c["cell_type"] for c in RIGHT["cells"]]
     assert len(notes) == 1 and "had become" not in notes[0]
-    assert ("cells do" if kind is None else "cell 'square' does") + " not say what is code and what is text" in notes[0]
+    assert (", do" if kind is None else "cell 'square' does") + " not say what is code and what is text" in notes[0]
 
 
 def test_a_cell_that_became_raw_is_said_to_be_raw():

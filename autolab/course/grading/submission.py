@@ -310,7 +310,7 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
         )
     untyped = [name for name in known if name in here and here[name].metadata.get("stated_type", "") is None]
     if untyped:
-        said = f"{len(untyped)} cells do" if len(untyped) > FEW else f"cell {', '.join(map(repr, untyped))} does"
+        said = f"cell {untyped[0]!r} does" if len(untyped) == 1 else f"{len(untyped)} cells, such as {untyped[0]!r}, do"
         notes.append(f"{said} not say what is code and what is text (cell_type), which was put back as it was handed out")
     for name, form in known.items():
         cell = here.get(name)
