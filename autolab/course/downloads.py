@@ -114,7 +114,10 @@ def _zip(source: Path, archive: zipfile.ZipFile) -> Download:
 def _checked(path: str, data: bytes) -> bytes:
     """The bytes of a file. Raises ValueError for what is too long."""
     if len(data) > LONGEST:
-        raise ValueError(f"{shown(path)} has more than {LONGEST >> 20} MB, and is not read (without its outputs a notebook is smaller)")
+        raise ValueError(
+            f"{shown(path)} has more than {LONGEST >> 20} MB, and is not read"
+            + ": without its outputs it is smaller" * path.endswith(".ipynb")
+        )
     return data
 
 

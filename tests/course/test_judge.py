@@ -9,7 +9,7 @@ import pytest
 from nbformat import v4
 
 import autolab
-from autolab.course.grading import handlers, judge, protocol
+from autolab.course.grading import grade, handlers, judge, protocol
 from autolab.course.grading import sandbox as sandbox_module
 from autolab.course.grading.grade import NotebookGrader
 from autolab.course.grading.handlers import Handlers
@@ -265,6 +265,20 @@ def test_a_text_that_is_too_long_is_refused_and_not_cut(value):
 def test_a_text_that_is_none_is_refused(value):
     with pytest.raises(protocol.Broken):
         protocol.read(json.dumps({"value": value, "arrays": [["<f8", 1]]}).encode(), bytes(8))
+
+
+@pytest.mark.parametrize("value", [[{"a": 0}, {"a": 0}], {"t": [{"a": 0}, {"a": 0}]}, [{"s": 0}, {"s": 0}], [{"a": 0}, {"s": 0}]], ids=str)
+def test_an_array_that_is_named_twice_is_refused(value):
+    with pytest.raises(protocol.Broken):
+        protocol.read(json.dumps({"value": value, "arrays": [["|u1", 8]]}).encode(), bytes(8))
+
+
+@pytest.mark.parametrize("key", ["shown", "results"])
+def test_of_what_a_forged_answer_shows_no_more_is_kept_than_of_another(key):
+    text = 30_000 * "x"
+    shown = grade._outputs({key: 1000 * [{"text/plain": text} if key == "shown" else text], "error": {"traceback": 1000 * [text]}})
+    assert len(shown) <= handlers.SHOWS + 1 and len(json.dumps(shown)) < 450_000
+    assert grade._outputs({key: {"a": 1}, "error": {"traceback": 7}})
 
 
 def test_bytes_that_are_no_text_are_read_as_far_as_they_are():

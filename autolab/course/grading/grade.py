@@ -21,7 +21,7 @@ from autolab.version import __version__
 
 from . import protocol
 from .files import FilePolicy
-from .handlers import ERROR, INSTALLS, LINE, LINES, OUTPUT, without_points
+from .handlers import ERROR, INSTALLS, LINE, LINES, OUTPUT, RESULTS, SHOWS, without_points
 from .judge import CellOutcome, Judge
 from .offline.pip import OFFLINE
 from .paths import hide_paths, without_paths
@@ -433,9 +433,10 @@ def _outputs(said: Any) -> list[NotebookNode]:
     outputs = []
     if isinstance(text := said.get("text"), str) and text:
         outputs.append(new_output("stream", name="stdout", text=kept(text)))
-    shown = [s.get("text/plain") for s in said.get("shown") or () if isinstance(s, dict)]
+    several = {key: said[key][:most] for key, most in (("shown", SHOWS), ("results", RESULTS)) if isinstance(said.get(key), list)}
+    shown = [s.get("text/plain") for s in several.get("shown", ()) if isinstance(s, dict)]
     outputs += [new_output("display_data", {"text/plain": kept(text)}) for text in shown if isinstance(text, str)]
-    results = [text for text in said.get("results") or () if isinstance(text, str)]
+    results = [text for text in several.get("results", ()) if isinstance(text, str)]
     outputs += [new_output("execute_result", {"text/plain": kept(text)}, execution_count=1) for text in results]
     error = said.get("error")
     if isinstance(error, dict):

@@ -33,6 +33,7 @@ from . import protocol
 from .offline.pip import OFFLINE
 
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
+SHOWS, RESULTS = 20, 5  # displays and results of a cell that are kept
 OUTPUT, ERROR, LINES = 20_000, 1000, 20  # characters that a cell prints, or displays at a time; of an error; lines of its traceback
 PRINTS, DISPLAYS = 50_000, 5000  # in one cell, after which it is stopped: a loop over a training set prints 60,000 lines
 SHOWN = {"text/plain"}
@@ -229,7 +230,7 @@ class Handlers:
         shell, shown, sink = self.shell, [], CappedOutput(OUTPUT)
 
         def publish(data, metadata=None, **_):
-            shown.append({k: protocol.cut(str(v), OUTPUT) for k, v in data.items() if k in SHOWN} if len(shown) < 20 else {})
+            shown.append({k: protocol.cut(str(v), OUTPUT) for k, v in data.items() if k in SHOWN} if len(shown) < SHOWS else {})
             if len(shown) == DISPLAYS:
                 raise TooMuchOutput(DISPLAYS, "displayed something")
 
@@ -241,7 +242,7 @@ class Handlers:
             shell.showtraceback = lambda *a, **k: None
             done = shell.run_cell(source, store_history=False, silent=False)
         error = done.error_before_exec or done.error_in_exec
-        outcome: dict[str, Any] = {"text": sink.text(), "shown": shown[:20], "results": results[:5], "error": None}
+        outcome: dict[str, Any] = {"text": sink.text(), "shown": shown[:SHOWS], "results": results[:RESULTS], "error": None}
         if error is not None:
             outcome["error"] = {"name": type(error).__name__[:200], "value": _error_text(error), "traceback": _traceback(error)}
         with contextlib.suppress(Exception):  # an odd object is asked about later, where it costs its own exercise

@@ -74,6 +74,14 @@ def _pack_text(text: str, arrays: list[np.ndarray]) -> dict[str, int]:
     return {"s": len(arrays) - 1}
 
 
+def _taken(arrays: list[Any], i: int) -> np.ndarray:
+    """An array, once: a header that names one a hundred thousand times would be gigabytes where it is copied."""
+    array, arrays[i] = arrays[i], None
+    if array is None:
+        raise ValueError("an array that is named twice")
+    return array
+
+
 def _unpack_text(data: np.ndarray) -> str:
     text = data.tobytes().decode("utf-8", "replace") if data.dtype == np.uint8 and data.ndim == 1 else None
     if text is None or len(text) > TEXT:
@@ -115,9 +123,9 @@ def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     if kind is dict and len(data) == 1:
         ((kind, value),) = data.items()
         if kind == "a" and type(value) is int and 0 <= value < len(arrays):
-            return arrays[value]
+            return _taken(arrays, value)
         if kind == "s" and type(value) is int and 0 <= value < len(arrays):
-            return _unpack_text(arrays[value])
+            return _unpack_text(_taken(arrays, value))
     elif data is None or kind in PLAIN:
         return data
     elif kind is str:
@@ -132,7 +140,7 @@ def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
             if v is None or kind in PLAIN:
                 values.append(v)
             elif kind is dict and type(i := v.get("a")) is int and len(v) == 1 and 0 <= i < len(arrays):
-                values.append(arrays[i])
+                values.append(_taken(arrays, i))
             else:
                 values.append(unpack(v, arrays, deeper))
         return values
@@ -162,7 +170,8 @@ def _word(dtype: np.dtype) -> str:
 def decode(head: bytes, body: bytes) -> Any:
     """The value in a message. Raises ValueError for whatever is not one."""
     try:
-        data, arrays, start = json.loads(head), [], 0
+        data, start = json.loads(head), 0
+        arrays: list[np.ndarray] = []
         for name, *shape in data["arrays"]:
             dtype, size = _layout(name, *shape)
             if start + size > len(body):
