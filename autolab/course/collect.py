@@ -6,6 +6,7 @@ What lay there before is moved to `replaced/STUDENT/ASSIGNMENT/NUMBER`; nothing 
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,14 +19,16 @@ from typing import NamedTuple
 import nbformat
 
 from autolab.course.grading.files import BY_NBGRADER, CONFIGURATION, NAME, FilePolicy
-from autolab.course.grading.submission import decode, parse
+from autolab.course.grading.submission import decode, no_notebook, parse
 
-from .downloads import AGAIN, Sender, Submitted, opened, shown, submitted
+from .downloads import AGAIN, BYTES, Sender, Submitted, first_of, opened, shown, submitted
 from .roster import FOLDER, Person, Roster, parse_time
 from .scaffold import tools_on_path
 
 LEAST = 0.3  # of a notebook's cells are there where it is recognised
 TIME = "timestamp.txt"
+NAMED = 5  # files of a student that are left out are named one by one
+EVERYBODY = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors of a disk, and of no one student
 
 
 class Source(NamedTuple):
@@ -79,11 +82,19 @@ def collect(root: Path, source: Path, system: str, roster: Roster | None = None,
     with opened(source) as download:
         everything = submitted(download, system)
         people = _by_student(everything, roster, result)
+        if not os.access(root, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(root))
         for student, files in sorted(people.items()):
             if roster is None:
                 result.people.append(_person(student, files[0].sender, system))
-            _collect_one(root, student, files, sources, result, due or {})
+            try:
+                _collect_one(root, student, files, sources, result, due or {})
+            except OSError as error:
+                if error.errno in EVERYBODY:
+                    raise
+                result.unmatched.append(f"{student}: {shown(str(error.filename))}: {error.strerror}. Mend that, and collect again")
         result.notes += download.said
+        result.unmatched += download.failed
     return result
 
 
@@ -105,6 +116,7 @@ def _sources(root: Path) -> list[Source]:
 def _by_student(files: Sequence[Submitted], roster: Roster | None, result: Collected) -> dict[str, list[Submitted]]:
     """The files of each student, by the name of their folder; whom the roster does not have is noted."""
     names: dict[Sender, str | None] = {}
+    example = {file.sender: file.path for file in reversed(files)}
     times: dict[Sender, datetime | None] = {}
     for sender in dict.fromkeys(file.sender for file in files):
         person = roster.find(sender.number, sender.ids, sender.name) if roster else None
@@ -113,7 +125,10 @@ def _by_student(files: Sequence[Submitted], roster: Roster | None, result: Colle
         if name is None:
             result.unmatched.append(f"{shown(str(sender))} is not in the roster")
         elif not FOLDER.fullmatch(name):
-            result.unmatched.append(f"{shown(str(sender))}: {shown(name)!r} cannot name a folder")
+            result.unmatched.append(
+                f"{shown(example[sender])}: a student's folder cannot be named {shown(name)!r}. "
+                "Rename it, with letters, digits, dots and hyphens, or give a roster that says whose it is (--roster)"
+            )
             name = None
         names[sender] = name
     by_folder: dict[str, list[Sender]] = {}
@@ -137,25 +152,36 @@ def _collect_one(
 ) -> None:
     notebooks: dict[Source, list[tuple[Submitted, bytes]]] = {}
     beside: dict[str, bytes] = {}
-    allowed = FilePolicy()
+    allowed, left_out, left, said = FilePolicy(), list[str](), BYTES, len(result.unmatched)
+    files, more = first_of(files)
+    if more:
+        result.notes.append(f"{student} handed in {len(files) + more:,} files; {len(files):,} are looked at, notebooks before others")
     for file in files:
         wanted = any(fnmatchcase(file.file, kind) for kind in allowed.kinds) and NAME.fullmatch(file.file)
         if not file.file.lower().endswith(".ipynb"):
             if not wanted or file.file in BY_NBGRADER or any(fnmatchcase(file.file, kind) for kind in CONFIGURATION):
-                result.notes.append(f"{student}: {shown(file.path)} is left out: {_why(file.file)}")
+                left_out.append(f"{student}: {shown(file.path)} is left out: {_why(file.file)}")
                 continue
         try:
-            data = file.read()
-        except (ValueError, OSError) as error:
-            result.notes.append(f"{student}: {error}")
+            data = file.read() if left >= 0 else b""
+            left -= len(data)
+            if left < 0:
+                raise ValueError(f"{shown(file.path)} is not read: of one student at most {BYTES >> 20} MB are")
+        except ValueError as error:
+            (result.unmatched if file.file.lower().endswith(".ipynb") else left_out).append(f"{student}: {error}")
             continue
         if not file.file.lower().endswith(".ipynb"):
             beside[file.file] = data
+        elif what := no_notebook(decode(data[:100])):
+            result.unmatched.append(f"{student}: {shown(file.path)} is {what} and no notebook. Ask for the notebook, the .ipynb file")
         elif found := _recognised(data, file.file, sources):
             notebooks.setdefault(found, []).append((file, data))
         else:
             result.unmatched.append(f"{student}: {shown(file.path)} is not a notebook of this course: its cells are of none")
-    if not notebooks and not any(shown(f.path) in line for f in files for line in result.unmatched):
+    result.notes += left_out[:NAMED]
+    if len(left_out) > NAMED:
+        result.notes.append(f"{student}: {len(left_out) - NAMED:,} more files are left out")
+    if not notebooks and len(result.unmatched) == said:
         result.unmatched.append(f"{student} handed in no notebook")
     for assignment in sorted({s.assignment for s in notebooks}):
         chosen = {s: _newest(student, s, several, result) for s, several in notebooks.items() if s.assignment == assignment}

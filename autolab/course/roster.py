@@ -157,9 +157,9 @@ def parse_time(text: str) -> datetime | None:
     for form in TIMES:
         try:
             return datetime.strptime(text, form).astimezone(UTC)
-        except ValueError:
+        except (ValueError, OverflowError):  # of the first and the last year
             continue
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

@@ -1,8 +1,11 @@
 """From the downloads of three systems into the course's folder."""
 
 import contextlib
+import errno
 import json
+import os
 import stat
+import tracemalloc
 import zipfile
 from datetime import UTC, datetime
 
@@ -11,8 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from autolab.cli.group import group
+from autolab.course import collect as collecting
 from autolab.course import downloads
 from autolab.course.collect import collect, due_dates, remember_people
+from autolab.course.downloads import opened
 from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.notebook import build
 from autolab.course.roster import parse_time, read_roster
@@ -224,9 +229,7 @@ def test_links_are_not_followed(course, tmp_path, sums):
 
 def test_a_bomb_costs_a_sentence(course, tmp_path, sums, monkeypatch):
     done = collect(course, zipped(tmp_path, {"a_1_1_sums.ipynb": bytes(40 << 20), "b_2_2_sums.ipynb": sums}), "canvas")
-    assert files(course) == ["submitted/b-2/ps1/sums.ipynb"] and "has more than 32 MB" in done.notes[0]
-    monkeypatch.setattr(downloads, "BYTES", 100)
-    assert "is not read on" in collect(course, tmp_path / "download.zip", "canvas").notes[1]
+    assert files(course) == ["submitted/b-2/ps1/sums.ipynb"] and "has more than 32 MB" in done.unmatched[0]
     monkeypatch.setattr(downloads, "MOST", 1)
     with pytest.raises(ValueError, match="more than 1 are not read"):
         collect(course, tmp_path / "download.zip", "canvas")
@@ -238,7 +241,187 @@ def test_damaged_and_encrypted_entries_are_named(course, tmp_path, sums):
     data[60:80] = bytes(20)
     path.write_bytes(data)
     done = collect(course, path, "canvas")
-    assert files(course) == ["submitted/b-2/ps1/sums.ipynb"] and "cannot be unpacked" in done.notes[0]
+    assert files(course) == ["submitted/b-2/ps1/sums.ipynb"] and done.notes == [] and "cannot be unpacked" in done.unmatched[0]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_each_way_to_pack_is_read_and_damage_is_seen(course, tmp_path, sums, method):
+    (tmp_path / "r").mkdir()
+    data = sums + os.urandom(1 << 17).hex().encode()  # longer than a piece
+    with zipfile.ZipFile(tmp_path / "d.zip", "w", method) as archive:
+        archive.writestr("ada/x.csv", data)
+        archive.writestr("ada/sums.ipynb", sums)
+    with opened(tmp_path / "d.zip") as download:
+        assert download.files["ada/x.csv"]() == data
+    broken = bytearray((tmp_path / "d.zip").read_bytes())
+    broken[1 << 16] ^= 255
+    (tmp_path / "d.zip").write_bytes(broken)
+    with opened(tmp_path / "d.zip") as download, pytest.raises(ValueError, match=r"ada/x.csv cannot be unpacked: .+"):
+        download.files["ada/x.csv"]()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_bomb_is_unpacked_no_further_than_it_is_read(course, tmp_path, method):
+    with zipfile.ZipFile(tmp_path / "d.zip", "w", method) as archive, archive.open("ada/sums.ipynb", "w") as file:
+        for _ in range(256):
+            file.write(bytes(1 << 20))
+    with opened(tmp_path / "d.zip") as download, pytest.raises(ValueError, match="more than 32 MB"):
+        tracemalloc.start()
+        try:
+            download.files["ada/sums.ipynb"]()
+        finally:
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+    assert peak < 100 << 20
+
+
+def test_a_dictionary_of_gigabytes_is_refused(course, tmp_path, sums):
+    path = tmp_path / "d.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("ada/sums.ipynb", sums)
+    data = bytearray(path.read_bytes())
+    at = 30 + len("ada/sums.ipynb") + 5  # behind version, length and the first byte of the properties
+    data[at : at + 4] = (0xFFFFFFFF).to_bytes(4, "little")
+    path.write_bytes(data)
+    assert "cannot be unpacked: Memory usage limit" in collect(course, path, "folder").unmatched[0]
+
+
+def packed(tmp_path, method, name):
+    with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
+        entry = zipfile.ZipInfo(name)
+        archive.writestr(entry, b"{}")
+    data = (tmp_path / "download.zip").read_bytes()
+    (tmp_path / "download.zip").write_bytes(method(data))
+    return tmp_path / "download.zip"
+
+
+def encrypted(data):
+    """The flag of encryption, in both places."""
+    data = bytearray(data)
+    data[6] |= 1
+    data[data.index(b"PK\1\2") + 8] |= 1
+    return bytes(data)
+
+
+@pytest.mark.parametrize(("system", "name"), [("canvas", "ada_1_1_sums.ipynb"), ("folder", "ada/sums.ipynb"),
+                                          ("moodle", "Ada_1_assignsubmission_file_/sums.ipynb")])  # fmt: skip
+def test_an_encrypted_zip_is_called_one(course, tmp_path, system, name):
+    done = collect(course, packed(tmp_path, encrypted, name), system)
+    assert done.unmatched[0].endswith(f": {name} is encrypted: unpack the zip with its password, and collect the folder (--from folder)")
+
+
+@pytest.mark.parametrize("system", ["canvas", "moodle", "gradescope", "folder"])
+def test_an_empty_zip_is_called_empty(course, tmp_path, system):
+    with pytest.raises(ValueError, match="there are no files in it"):
+        collect(course, zipped(tmp_path, {}), system)
+
+
+@pytest.mark.parametrize("time", [bytes(40 << 20), b"", b"soon", b"\xff\xfe", b"0001-01-01 00:00:00 +1400", b"9999-12-31 23:59:59 -1400"])
+def test_a_time_that_cannot_be_read_costs_a_sentence(course, tmp_path, sums, time):
+    names = {"ada/sums.ipynb": sums, "bob/sums.ipynb": sums, "bob/timestamp.txt": time}
+    done = collect(course, zipped(tmp_path, names), "folder")
+    assert done.new == {"ps1": ["ada", "bob"]} and done.unmatched == []
+    assert len(done.notes) == 1 and done.notes[0].startswith("bob/timestamp.txt ")
+    assert done.notes[0].endswith("is collected without a time. Write one into it, and collect again")
+
+
+def test_a_time_that_a_student_hands_in_does_not_count_beside_the_one_of_the_folder(course, tmp_path, sums):
+    theirs = {"ada/hw/sums.ipynb": sums, "ada/hw/timestamp.txt": "2020-01-01 00:00:00 UTC"}
+    collect(course, zipped(tmp_path, {**theirs, "ada/timestamp.txt": "2026-11-21 18:00:01 UTC"}), "folder")
+    assert (course / "submitted/ada/ps1/timestamp.txt").read_text() == "2026-11-21 18:00:01 UTC\n"
+
+
+def test_who_handed_in_no_notebook_is_named_whatever_others_are_called(course, tmp_path):
+    done = collect(course, zipped(tmp_path, {"ada/a.txt.ipynb": "{}", "da/a.txt": ""}), "folder")
+    assert [line.split(":")[0] for line in done.unmatched] == ["ada", "da handed in no notebook"]
+
+
+def test_a_file_that_cannot_be_written_costs_its_student(course, tmp_path, sums):
+    long = 90 * "\N{CJK UNIFIED IDEOGRAPH-4E00}"  # 270 bytes, and a name has at most 255
+    names = {"ada/sums.ipynb": sums, "bob/sums.ipynb": sums, f"bob/{long}.csv": "1", f"{long}/sums.ipynb": sums}
+    (course / "submitted").mkdir()
+    (course / "submitted" / "eve").write_text("in the way")
+    done = collect(course, zipped(tmp_path, {**names, "eve/sums.ipynb": sums}), "folder")
+    assert done.new == {"ps1": ["ada"]}
+    assert [line.split(":")[0] for line in done.unmatched] == ["bob", "eve", long]
+    assert all(line.endswith(". Mend that, and collect again") for line in done.unmatched)
+
+
+def test_a_full_disk_is_not_told_of_each_student(course, tmp_path, sums, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "x")
+
+    monkeypatch.setattr(collecting, "_place", full)
+    with pytest.raises(OSError, match="No space"):
+        collect(course, zipped(tmp_path, {"ada/sums.ipynb": sums}), "folder")
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_the_class_goes_on(course, tmp_path, sums, monkeypatch):
+    for student in ("ada", "bob"):
+        (tmp_path / "inbox" / student).mkdir(parents=True)
+        (tmp_path / "inbox" / student / "sums.ipynb").write_bytes(sums)
+    scandir = os.scandir
+
+    def refused(path):
+        if str(path).endswith("bob"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    done = collect(course, tmp_path / "inbox", "folder")
+    assert done.new == {"ps1": ["ada"]}
+    assert done.unmatched == ["bob cannot be read: Permission denied. Make it readable for you, and collect again"]
+
+
+def test_a_pdf_under_the_name_of_a_notebook_replaces_none(course, tmp_path, sums):
+    collect(course, zipped(tmp_path, {"ada/sums.ipynb": sums}), "folder")
+    done = collect(course, zipped(tmp_path, {"ada/sums.ipynb": b"%PDF-1.7", "bob/sums.ipynb": sums}), "folder")
+    assert done.unmatched == ["ada: ada/sums.ipynb is a PDF and no notebook. Ask for the notebook, the .ipynb file"]
+    assert files(course) == ["submitted/ada/ps1/sums.ipynb", "submitted/bob/ps1/sums.ipynb"]
+
+
+def test_a_name_that_cannot_be_a_folder_is_told_with_its_file(course, tmp_path, sums):
+    done = collect(
+        course, zipped(tmp_path, {"/a.ipynb": sums, "C:/b.ipynb": sums, "./ada//sums.ipynb": sums, "/bob/sums.ipynb": sums}), "folder"
+    )
+    assert done.notes == ["a.ipynb is in no student's folder"] and done.new == {"ps1": ["ada", "bob"]}
+    assert len(done.unmatched) == 1 and done.unmatched[0].startswith("C:/b.ipynb: a student's folder cannot be named 'C:'. Rename it")
+
+
+def test_what_one_student_hands_in_does_not_use_up_what_is_read_of_another(course, tmp_path, sums, monkeypatch):
+    monkeypatch.setattr(collecting, "BYTES", 2 * len(sums))
+    monkeypatch.setattr(downloads, "MOST_OF_ONE", 10)
+    many = {f"ada/a{i:02}.csv": bytes(len(sums)) for i in range(20)}
+    done = collect(course, zipped(tmp_path, {**many, "ada/z.ipynb": sums, "bob/sums.ipynb": sums}), "folder")
+    assert done.new == {"ps1": ["ada", "bob"]} and done.unmatched == []
+    assert "ada handed in 21 files" in done.notes[0] and "ada: ada/a01.csv is not read: of one student at most" in done.notes[1]
+    assert done.notes[-1] == "ada: 3 more files are left out"
+
+
+@pytest.mark.parametrize(("system", "name"), [
+    ("canvas", "ada_1_1_x\\eve_2_9_sums.ipynb"),
+    ("canvas", "ada_1_1_x/eve_2_9_sums.ipynb"),
+    ("moodle", "Ada_1_assignsubmission_file_Eve_2_assignsubmission_file_sums.ipynb"),
+    ("moodle", "Ada_1_assignsubmission_file_/Eve_2_assignsubmission_file_sums.ipynb"),
+])  # fmt: skip
+def test_a_student_cannot_name_a_file_after_another_student(course, tmp_path, sums, system, name):
+    people = roster(tmp_path, "login,name,id\nada,Ada,1\neve,Eve,2\n")
+    other = {"canvas": "bob_3_3_n.txt", "moodle": "Bob_3_assignsubmission_file_/n.txt"}[system]
+    assert collect(course, zipped(tmp_path, {name: sums, other: ""}), system, people).new == {"ps1": ["ada"]}
+
+
+def test_a_folder_around_the_class_that_is_named_as_a_submission_is_no_student(course, tmp_path, sums):
+    classes = {f"cs_2026_2_all/{s}_{s}_5_sums.ipynb": sums for s in (1, 2)}
+    with pytest.raises(ValueError, match="everything in it lies in the folder cs_2026_2_all, which"):
+        collect(course, zipped(tmp_path, classes), "canvas")
+    assert collect(course, zipped(tmp_path, {f"all/{name}": sums for name in ("a_1_5_n.ipynb", "b_2_5_n.ipynb")}), "canvas").new == {
+        "ps1": ["a-1", "b-2"]
+    }
+
+
+def test_a_number_of_a_thousand_digits_in_a_name_is_a_name(course, tmp_path, sums):
+    done = collect(course, zipped(tmp_path, {f"ada/sums ({'9' * 5000}).ipynb": sums, "bob/sums.ipynb": sums}), "folder")
+    assert done.new == {"ps1": ["ada", "bob"]}
 
 
 @pytest.mark.parametrize("data", [b"", b"no zip", b"PK\x03\x04" + bytes(100)])

@@ -9,7 +9,8 @@ import pytest
 from nbformat import v4
 
 import autolab
-from autolab.course.grading import handlers, judge, protocol
+from autolab.course.grading import grade, handlers, judge, protocol
+from autolab.course.grading import sandbox as sandbox_module
 from autolab.course.grading.grade import NotebookGrader
 from autolab.course.grading.handlers import Handlers
 from autolab.course.grading.sandbox import Limits, RemoteError, Reply, Sandbox, Session, works
@@ -34,7 +35,7 @@ def session(answer, code=SQUARE, asked=None, busy=0.0):
             asked.append(what)
         if what != "put":
             return handlers[what](*arguments)
-        name, arguments = opened(arguments[0])
+        name, arguments = opened(arguments[0])  # behind it: how long is waited
         reply = protocol.encode({"ok": handlers[name](*arguments)})
         head, _ = protocol.PREFIX.unpack(reply[:8])
         return Reply(SimpleNamespace(broken=False), reply[8 : 8 + head], reply[8 + head :])
@@ -77,6 +78,17 @@ IN_ORDER = 'from autolab.check import check\ncheck("backward_order", order, seed
 def ordered(answer, asked=None, busy=0.0, times=1):
     judged = judge.Judge(session(answer, ORDER, asked, busy), 3)
     return [judged.run(IN_ORDER, "<test>").report for _ in range(times)][-1]
+
+
+@pytest.mark.parametrize(("test", "same"), [("seed=5", 1), ("seed=6", 2), ("seed=5, points=7", 2)])
+def test_a_verdict_on_the_same_numbers_is_that_of_this_seed_and_these_points(test, same, monkeypatch):
+    times, judged = [], judge.judge_behaviour
+    monkeypatch.setattr(judge, "judge_behaviour", lambda *a, **k: times.append(1) or judged(*a, **k))
+    monkeypatch.setattr(judge, "_SCENE_SETS", {})
+    ordered("pass")
+    report = judge.Judge(session("pass", ORDER), 3).run(IN_ORDER.replace("seed=5", test), "<test>").report
+    assert len(times) == same and report.points == report.max_points
+    assert report.max_points == (7 if "points" in test else report.max_points)
 
 
 def one_by_one(monkeypatch):
@@ -229,6 +241,116 @@ def test_what_a_student_reads_of_an_error_is_their_own_lines():
         text = "".join(handlers._traceback(error))
     assert "autolab.ones(2, 3) @ autolab.ones(2, 3)" in text and "cannot be multiplied" in text
     assert "surface" not in text
+
+
+TEXTS = ["", "a" * 1000, "a" * 1001, "\N{GRINNING FACE}" * 190_000, "\0" * 5000, "x" * protocol.TEXT]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=len)
+def test_a_text_arrives_as_it_was_sent(text):
+    sent = [text, (text, {"key": text}), np.ones(2)]
+    got = opened(protocol.encode(sent))
+    assert got[:2] == [text, (text, {"key": text})] and np.array_equal(got[2], np.ones(2))
+
+
+@pytest.mark.parametrize("value", ["x" * (protocol.TEXT + 1), {"k" * 1001: 1}], ids=["text", "key"])
+def test_a_text_that_is_too_long_is_refused_and_not_cut(value):
+    with pytest.raises(ValueError, match="characters is too long to hand over: at most 1,000"):
+        protocol.encode(value)
+
+
+@pytest.mark.parametrize(
+    "value", [{"s": 0}, {"s": 1}, {"s": -1}, {"s": None}, "x" * 1001, {"d": {"k" * 1001: 1}}], ids=lambda value: str(value)[:20]
+)
+def test_a_text_that_is_none_is_refused(value):
+    with pytest.raises(protocol.Broken):
+        protocol.read(json.dumps({"value": value, "arrays": [["<f8", 1]]}).encode(), bytes(8))
+
+
+@pytest.mark.parametrize("value", [[{"a": 0}, {"a": 0}], {"t": [{"a": 0}, {"a": 0}]}, [{"s": 0}, {"s": 0}], [{"a": 0}, {"s": 0}]], ids=str)
+def test_an_array_that_is_named_twice_is_refused(value):
+    with pytest.raises(protocol.Broken):
+        protocol.read(json.dumps({"value": value, "arrays": [["|u1", 8]]}).encode(), bytes(8))
+
+
+@pytest.mark.parametrize("key", ["shown", "results"])
+def test_of_what_a_forged_answer_shows_no_more_is_kept_than_of_another(key):
+    text = 30_000 * "x"
+    shown = grade._outputs({key: 1000 * [{"text/plain": text} if key == "shown" else text], "error": {"traceback": 1000 * [text]}})
+    assert len(shown) <= handlers.SHOWS + 1 and len(json.dumps(shown)) < 450_000
+    assert grade._outputs({key: {"a": 1}, "error": {"traceback": 7}})
+
+
+def test_bytes_that_are_no_text_are_read_as_far_as_they_are():
+    said = json.dumps({"value": {"s": 0}, "arrays": [["|u1", 3]]}).encode()
+    assert protocol.read(said, b"a\xff\xfe") == "a" + 2 * "\N{REPLACEMENT CHARACTER}"
+
+
+def test_a_function_gets_and_gives_long_texts_whole():
+    with Sandbox("limits") as sandbox:
+        student = sandbox.open()
+        student.ask("run", "def twice(x):\n    return x + x", "c")
+        asked = judge.Judge(lambda what, *arguments: student.ask(what, *arguments), 1)
+        assert asked.run("text = 9000 * 'ab'\nassert twice(text) == 2 * text", "<test>").error is None
+        student.close()
+
+
+@pytest.mark.parametrize("code", ["print(word, end='')", "display(Word())", "Word()", "raise ValueError(word)"])
+def test_of_what_a_cell_shows_as_much_arrives_as_is_said_and_a_cut_is_marked(code):
+    cell = "word = {} * 'x'\nclass Word:\n    __repr__ = lambda self: word\n" + code
+    most = handlers.ERROR if "raise" in code else handlers.OUTPUT
+    with Sandbox("limits") as sandbox:
+        short, long = (
+            NotebookGrader(sandbox, 1).grade(v4.new_notebook(cells=[v4.new_code_cell(cell.format(n))])).notebook.cells[0].outputs[0]
+            for n in (most, most + 1)
+        )
+    text, longer = (str(o.get("evalue") or o.get("text") or o.data["text/plain"]) for o in (short, long))
+    assert text == most * "x"
+    assert longer in (text + f"... (cut after {most:,} characters)", text + "\n... 1 more characters\n")
+
+
+def test_an_output_of_every_kind_at_its_longest_costs_no_cell():
+    face = "\N{GRINNING FACE}"
+    cell = f"for _ in range(20):\n    display({face!r} * 30_000)\n    print({face!r} * 3000)\nraise ValueError({face!r} * 3000)"
+    with Sandbox("limits") as sandbox:
+        graded = NotebookGrader(sandbox, 1).grade(v4.new_notebook(cells=[v4.new_code_cell(cell)])).notebook.cells[0]
+    assert graded.outputs[0].text.startswith(face * 3000) and graded.outputs[1].text.startswith("(not shown: ")
+
+
+def test_a_scene_that_sleeps_is_waited_for_no_longer_than_a_cell(monkeypatch):
+    """Time is counted: the process that sleeps takes all that it is given."""
+    waited, ask = [], session("pass", ORDER)
+
+    def sleeps(what, *arguments):
+        if what != "put":
+            return ask(what, *arguments)
+        waited.append(arguments[1] if len(arguments) > 1 else 1.0)
+        if len(waited) == 1 or len(waited) == 4:  # all scenes in one question, then the third of them
+            raise protocol.too_long()
+        return ask(what, arguments[0])
+
+    report = judge.Judge(sleeps, 3).run(IN_ORDER, "<test>").report
+    assert 0 < report.points < report.max_points and "took too long" in str(report)
+    assert waited[0] + waited[-1] <= 1.0 and len(waited) == 4
+
+
+def test_a_question_is_waited_for_as_long_as_its_share_says(monkeypatch):
+    now, waits = [100.0], []
+
+    def receive(connection, seconds):
+        waits.append(seconds)
+        now[0] += seconds
+        raise protocol.too_long()
+
+    monkeypatch.setattr(sandbox_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(protocol, "receive_raw", receive)
+    monkeypatch.setattr(protocol, "send", lambda *_: None)
+    for share, until, expected in ((1.0, 1e9, 8.0), (0.25, 1e9, 2.0), (0.75, now[0] + 11, 1.0)):
+        asked = Session(SimpleNamespace(limits=Limits()), 1, None)
+        asked.until = until
+        with pytest.raises(protocol.Broken, match="too long"):
+            asked.put(b"", share)
+        assert waits.pop() == expected
 
 
 @pytest.mark.parametrize("what", ["run", "run_through"])

@@ -1,7 +1,10 @@
 """Whatever is handed in, every exercise that can be graded is, and the feedback says what was repaired."""
 
+import bz2
 import dataclasses
+import gzip
 import json
+import lzma
 import os
 import time
 
@@ -203,8 +206,46 @@ def test_an_old_format_is_converted():
     cell = {"cell_type": "code", "language": "python", "input": "1 + 1", "outputs": [], "metadata": {}, "collapsed": False}
     old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": [cell], "metadata": {}}]}
     notebook, notes = repaired(json.dumps(old))
-    assert notes[0] == "n.ipynb is in an old format, and was converted"
-    assert notebook.cells[0].source == "1 + 1"
+    assert notes[0] == "n.ipynb is in an old format, and was converted; 1 cells could be read"
+    assert notebook.cells[0].source == "1 + 1" and notebook.cells[0].cell_type == "code"
+
+
+@pytest.mark.parametrize("sheets", [None, 3, [], [None, 3], [{"cells": 3}], [{"cells": [None, {"input": 3}, {"input": ["1", None]}]}]])
+def test_an_old_format_that_is_none_is_read_as_far_as_it_goes(sheets):
+    _, notes = repaired(json.dumps({"nbformat": 2, "worksheets": sheets}))
+    assert "is in an old format, and was converted" in notes[0] and "Error" not in " ".join(notes)
+
+
+@pytest.mark.parametrize(("data", "what"), [
+    (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "a PDF"),
+    (b"PK\3\4\x14\0" + bytes(90), "an archive (zip)"),
+    (gzip.compress(b"{}", mtime=0), "an archive (gzip)"),
+    (bz2.compress(b"{}"), "an archive (bzip2)"),
+    (lzma.compress(b"{}"), "an archive (xz)"),
+    (b"7z\xbc\xaf\x27\x1c", "an archive (7z)"),
+    (b"\x89PNG\r\n\x1a\n", "a picture (PNG)"),
+    (b"\n<!DOCTYPE html><html>", "a web page (HTML)"),
+], ids=lambda value: value if isinstance(value, str) else "file")  # fmt: skip
+def test_what_is_no_notebook_is_called_what_it_is(data, what):
+    _, notes = submission.parse(submission.decode(data), "n.ipynb")
+    assert notes == [f"n.ipynb is {what} and no notebook, so there was nothing to grade: hand in the notebook itself, the .ipynb file"]
+
+
+@pytest.mark.parametrize("kind", [None, {"a": 1}, "", ["code"]])
+def test_a_cell_without_a_type_is_what_was_handed_out(kind):
+    def untyped(n):
+        for cell in n["cells"] if kind is None else [cells(n)["square"]]:
+            cell.pop("cell_type") if kind is None else cell.update(cell_type=kind)
+
+    notebook, notes = repaired(changed(untyped))
+    assert [c.cell_type for c in notebook.cells] == [c["cell_type"] for c in RIGHT["cells"]]
+    assert len(notes) == 1 and "had become" not in notes[0]
+    assert (", do" if kind is None else "cell 'square' does") + " not say what is code and what is text" in notes[0]
+
+
+def test_a_cell_that_became_raw_is_said_to_be_raw():
+    _, notes = repaired(changed(lambda n: cells(n)["square"].update(cell_type="raw")))
+    assert notes == ["cell 'square' had become raw, and is code again"]
 
 
 def test_a_notebook_under_another_name_is_named(tmp_path):

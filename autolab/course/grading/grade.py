@@ -21,7 +21,7 @@ from autolab.version import __version__
 
 from . import protocol
 from .files import FilePolicy
-from .handlers import INSTALLS, LINE, without_points
+from .handlers import ERROR, INSTALLS, LINE, LINES, OUTPUT, RESULTS, SHOWS, without_points
 from .judge import CellOutcome, Judge
 from .offline.pip import OFFLINE
 from .paths import hide_paths, without_paths
@@ -424,19 +424,25 @@ def _error(name: str, text: str, lines: list[str] | None = None) -> NotebookNode
 
 
 def _outputs(said: Any) -> list[NotebookNode]:
-    """What a student's cell showed: text, and nothing else."""
+    """What a student's cell showed: text, and nothing else; as much as the sandbox keeps, and room for the word that it cut."""
     said = said if isinstance(said, dict) else {}
+
+    def kept(text: Any, most: int = OUTPUT) -> str:
+        return protocol.cut(str(text), most + 100)
+
     outputs = []
     if isinstance(text := said.get("text"), str) and text:
-        outputs.append(new_output("stream", name="stdout", text=text))
-    shown = [s.get("text/plain") for s in said.get("shown") or () if isinstance(s, dict)]
-    outputs += [new_output("display_data", {"text/plain": text}) for text in shown if isinstance(text, str)]
-    results = [text for text in said.get("results") or () if isinstance(text, str)]
-    outputs += [new_output("execute_result", {"text/plain": text}, execution_count=1) for text in results]
+        outputs.append(new_output("stream", name="stdout", text=kept(text)))
+    several = {key: said[key][:most] for key, most in (("shown", SHOWS), ("results", RESULTS)) if isinstance(said.get(key), list)}
+    shown = [s.get("text/plain") for s in several.get("shown", ()) if isinstance(s, dict)]
+    outputs += [new_output("display_data", {"text/plain": kept(text)}) for text in shown if isinstance(text, str)]
+    results = [text for text in several.get("results", ()) if isinstance(text, str)]
+    outputs += [new_output("execute_result", {"text/plain": kept(text)}, execution_count=1) for text in results]
     error = said.get("error")
     if isinstance(error, dict):
-        lines = [str(line) for line in error.get("traceback") or ()]
-        outputs.append(_error(str(error.get("name")), str(error.get("value")), lines))
+        lines = error.get("traceback")
+        lines = [kept(line, ERROR) for line in lines[:LINES]] if isinstance(lines, list) else []
+        outputs.append(_error(kept(error.get("name"), ERROR), kept(error.get("value"), ERROR), lines))
     return outputs
 
 

@@ -33,7 +33,8 @@ from . import protocol
 from .offline.pip import OFFLINE
 
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
-OUTPUT = 20_000  # characters of output of one cell
+SHOWS, RESULTS = 20, 5  # displays and results of a cell that are kept
+OUTPUT, ERROR, LINES = 20_000, 1000, 20  # characters that a cell prints, or displays at a time; of an error; lines of its traceback
 PRINTS, DISPLAYS = 50_000, 5000  # in one cell, after which it is stopped: a loop over a training set prints 60,000 lines
 SHOWN = {"text/plain"}
 SCENES, SCENE = 0.25, 0.7  # of the seconds of a question: scenes are begun, and one of them is ended, before the process is
@@ -223,35 +224,33 @@ class Handlers:
             self._timer(signal.ITIMER_PROF, 0)
             self._send(self.connection, answer)
 
-    def run(self, source: Any, name: str, wanted: list[str] | None = None) -> dict[str, Any]:
+    def run(self, source: str, name: str, wanted: list[str] | None = None) -> dict[str, Any]:
         """A cell, with IPython's semantics; and of which kind these names are after it."""
-        source = protocol.text_of(source)
         self.endless.clear()
         shell, shown, sink = self.shell, [], CappedOutput(OUTPUT)
 
         def publish(data, metadata=None, **_):
-            shown.append({k: str(v)[:OUTPUT] for k, v in data.items() if k in SHOWN} if len(shown) < 20 else {})
+            shown.append({k: protocol.cut(str(v), OUTPUT) for k, v in data.items() if k in SHOWN} if len(shown) < SHOWS else {})
             if len(shown) == DISPLAYS:
                 raise TooMuchOutput(DISPLAYS, "displayed something")
 
         shell.display_pub.publish = publish
         hook, results = shell.displayhook, []
         hook.write_output_prompt = hook.finish_displayhook = lambda *a, **k: None
-        hook.write_format_data = lambda data, md=None: results.append(str(data.get("text/plain", ""))[:OUTPUT])
+        hook.write_format_data = lambda data, md=None: results.append(protocol.cut(str(data.get("text/plain", "")), OUTPUT))
         with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
             shell.showtraceback = lambda *a, **k: None
             done = shell.run_cell(source, store_history=False, silent=False)
         error = done.error_before_exec or done.error_in_exec
-        outcome: dict[str, Any] = {"text": sink.text(), "shown": shown[:20], "results": results[:5], "error": None}
+        outcome: dict[str, Any] = {"text": sink.text(), "shown": shown[:SHOWS], "results": results[:RESULTS], "error": None}
         if error is not None:
             outcome["error"] = {"name": type(error).__name__[:200], "value": _error_text(error), "traceback": _traceback(error)}
         with contextlib.suppress(Exception):  # an odd object is asked about later, where it costs its own exercise
             outcome["kinds"] = self.kinds(wanted or [])
         return outcome
 
-    def run_through(self, source: Any, name: str) -> None:
+    def run_through(self, source: str, name: str) -> None:
         """A cell, and if it ends in an error its statements one by one: where no derivatives are taken, one must not cost the next."""
-        source = protocol.text_of(source)
         if self.run(source, name)["error"] is None:
             return
         for statement in ast.parse(self.shell.transform_cell(source)).body:
@@ -417,7 +416,7 @@ def _plain(value: Any) -> Any:
 
 def _error_text(error: BaseException) -> str:
     try:
-        return str(error)[:1000]
+        return protocol.cut(str(error), ERROR)
     except BaseException:
         return "(its text raises as well)"
 
@@ -426,6 +425,6 @@ def _traceback(error: BaseException) -> list[str]:
     try:
         with short(error, ("autolab", "IPython")):
             lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-6)
-        return [line[:2000] for line in lines][-20:]
+        return [protocol.cut(line, ERROR) for line in lines][-LINES:]
     except BaseException:
         return [type(error).__name__[:200]]

@@ -26,12 +26,12 @@ from autolab.check.run.spec import Spec
 from autolab.check.run.specs import spec_for
 
 from . import protocol
+from .handlers import ERROR, OUTPUT
 from .proxies import Proxy, SandboxCandidate, SandboxPlayer, function_class, name_of
 from .same_spec import known_spec
 from .sandbox import RemoteError
 from .second_opinion import SecondOpinion
 
-TEXT = 20_000
 UNPAID = -1  # the seed of checks without points
 KINDS: dict[str, Callable[..., Any]] = {"function class": function_class, "callable": Proxy, "value": Proxy}
 
@@ -77,8 +77,8 @@ class Judge:
             outcome.error = ("RemoteError", str(error)[:1000], [])
         except (Exception, SystemExit) as error:
             lines = traceback.format_exception_only(type(error), error)
-            outcome.error = (type(error).__name__, str(error)[:1000], [line[:1000] for line in lines])
-        outcome.printed, outcome.reports = sink.getvalue()[:TEXT], self.reports
+            outcome.error = (type(error).__name__, protocol.cut(str(error), ERROR), [protocol.cut(line, ERROR) for line in lines])
+        outcome.printed, outcome.reports = protocol.cut(sink.getvalue(), OUTPUT), self.reports
         if isinstance(outcome.value, Report):
             outcome.report = outcome.value
         return outcome

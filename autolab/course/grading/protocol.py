@@ -18,7 +18,8 @@ import numpy as np
 
 HEADER = 1 << 20  # bytes
 BODY = 64 << 20  # bytes
-TEXT = 4000  # characters of one text
+TEXT = 1_000_000  # characters of one text; a longer one is refused, never cut
+SHORT = 1000  # characters of a text in the header; a longer one goes beside it, as an array of its bytes
 DIMENSIONS = 8
 CHUNK = 1 << 14  # bytes that are asked for at least
 PREFIX = struct.Struct("<II")
@@ -45,7 +46,7 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if value is None or kind in PLAIN:
         return value
     if kind is str:
-        return value[:TEXT]
+        return value if len(value) <= SHORT else _pack_text(value, arrays)
     if kind is list:
         return _pack_list(value, arrays)
     if isinstance(value, (np.ndarray, np.generic)):
@@ -59,11 +60,48 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, list):
         return [pack(v, arrays) for v in value]
     if isinstance(value, dict):
-        return {"d": {str(k)[:TEXT]: pack(v, arrays) for k, v in value.items()}}
+        return {"d": {_key(str(k)): pack(v, arrays) for k, v in value.items()}}
     for plain in (int, float, str):  # of a subclass only the value
         if isinstance(value, plain):
             return pack(plain(value), arrays)
     raise TypeError(f"a {type(value).__name__} cannot be handed over: only numbers, arrays, text, lists and dicts can")
+
+
+def _pack_text(text: str, arrays: list[np.ndarray]) -> dict[str, int]:
+    if len(text) > TEXT:
+        raise ValueError(f"a text of {len(text):,} characters is too long to hand over: at most {TEXT:,}")
+    arrays.append(np.frombuffer(text.encode("utf-8", "replace"), np.uint8))
+    return {"s": len(arrays) - 1}
+
+
+def _taken(arrays: list[Any], i: int) -> np.ndarray:
+    """An array, once: a header that names one a hundred thousand times would be gigabytes where it is copied."""
+    array, arrays[i] = arrays[i], None
+    if array is None:
+        raise ValueError("an array that is named twice")
+    return array
+
+
+def _unpack_text(data: np.ndarray) -> str:
+    text = data.tobytes().decode("utf-8", "replace") if data.dtype == np.uint8 and data.ndim == 1 else None
+    if text is None or len(text) > TEXT:
+        raise ValueError("not a text")
+    return text
+
+
+def _key(key: str) -> str:
+    if len(key) > SHORT:
+        raise ValueError(f"a key of {len(key):,} characters is too long to hand over: at most {SHORT:,}")
+    return key
+
+
+def cut(text: str, most: int) -> str:
+    """At most the first characters of a text, and a word on it if there were more.
+
+    >>> cut("abcdef", 3)
+    'abc... (cut after 3 characters)'
+    """
+    return text if len(text) <= most else f"{text[:most]}... (cut after {most:,} characters)"
 
 
 def _pack_list(values: list, arrays: list[np.ndarray]) -> list:
@@ -85,11 +123,13 @@ def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     if kind is dict and len(data) == 1:
         ((kind, value),) = data.items()
         if kind == "a" and type(value) is int and 0 <= value < len(arrays):
-            return arrays[value]
+            return _taken(arrays, value)
+        if kind == "s" and type(value) is int and 0 <= value < len(arrays):
+            return _unpack_text(_taken(arrays, value))
     elif data is None or kind in PLAIN:
         return data
     elif kind is str:
-        return data[:TEXT].encode("utf-8", "replace").decode()  # half a surrogate pair could not be written into a file
+        return _key(data).encode("utf-8", "replace").decode()  # half a surrogate pair could not be written into a file
     deeper = depth + 1
     if deeper > 13:
         raise ValueError("not a packed value")
@@ -100,25 +140,15 @@ def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
             if v is None or kind in PLAIN:
                 values.append(v)
             elif kind is dict and type(i := v.get("a")) is int and len(v) == 1 and 0 <= i < len(arrays):
-                values.append(arrays[i])
+                values.append(_taken(arrays, i))
             else:
                 values.append(unpack(v, arrays, deeper))
         return values
     if kind == "t" and isinstance(value, list):
         return tuple([unpack(v, arrays, deeper) for v in value])
     if kind == "d" and isinstance(value, dict):
-        return {k[:TEXT].encode("utf-8", "replace").decode(): unpack(v, arrays, deeper) for k, v in value.items()}
+        return {_key(k).encode("utf-8", "replace").decode(): unpack(v, arrays, deeper) for k, v in value.items()}
     raise ValueError("not a packed value")
-
-
-def whole(text: str) -> np.ndarray:
-    """A text that is not cut, as a cell of a student must not be: its bytes."""
-    return np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
-
-
-def text_of(value: Any) -> str:
-    """The text that `whole` was given."""
-    return value if isinstance(value, str) else value.tobytes().decode()
 
 
 def encode(value: Any) -> bytes:
@@ -140,7 +170,8 @@ def _word(dtype: np.dtype) -> str:
 def decode(head: bytes, body: bytes) -> Any:
     """The value in a message. Raises ValueError for whatever is not one."""
     try:
-        data, arrays, start = json.loads(head), [], 0
+        data, start = json.loads(head), 0
+        arrays: list[np.ndarray] = []
         for name, *shape in data["arrays"]:
             dtype, size = _layout(name, *shape)
             if start + size > len(body):

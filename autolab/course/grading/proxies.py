@@ -12,13 +12,15 @@ import numpy as np
 
 from autolab.autograd import Function
 from autolab.check import BEHAVIOURS, Answer, Fault, Reference
-from autolab.check.behaviour.scenes import Outcome
+from autolab.check.behaviour.scenes import LONGEST_WORD, Outcome
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
 from . import protocol
+from .protocol import cut
 from .sandbox import RemoteError
 
+TOGETHER, ALONE = 0.25, 0.75  # of the seconds of a cell: all scenes in one question, then one that had no answer
 KINDS = ("blank", "exception", "count", "type", "time", "recursion", "syntax")
 LARGEST, TIMES = 1 << 14, 64  # entries of an array that comes back, whatever was sent; times what was sent
 Ask = Callable[..., Any]  # ask(what, *arguments): of the session that is open
@@ -144,7 +146,7 @@ class SandboxCandidate:
         if self.ended:
             return self._nothing(inputs, upstream, Fault("forward", "exception", self.ended))
         if isinstance(answer, dict) and isinstance(answer.get("refused"), str):
-            raise TypeError(answer["refused"])
+            raise TypeError(answer["refused"][:600])
         try:
             return self._answer(answer, inputs, upstream)
         except TooLarge as error:
@@ -224,7 +226,7 @@ class SandboxPlayer:
         Scenes without an answer, as those after one that took long, are asked for one by one.
         """
         with contextlib.suppress(protocol.Broken):
-            self.reply = self.ask("put", question)
+            self.reply = self.ask("put", question, TOGETHER)
         return self.reply and self.reply.digest()
 
     def _prepared(self) -> Any:
@@ -244,14 +246,17 @@ class SandboxPlayer:
             answer = self._prepared()
             if answer is None:
                 self.more = True
-                answer = self.ask("play", self.name, self.exercise, scene, _arrays(inputs))
+                question = protocol.encode(("play", (self.name, self.exercise, scene, _arrays(inputs))))
+                answer = self.ask("put", question, ALONE).read()
             if answer["fault"] is not None:
                 phase, kind, text, line = answer["fault"]
                 if kind == "time":  # once is enough
                     self.ended = "Your code was stopped: it took too long"
-                return Outcome(None, Fault(str(phase)[:20], str(kind)[:20], str(text)[:600], line and str(line)[:300]))
+                return Outcome(None, Fault(str(phase)[:20], str(kind)[:20], cut(str(text), 600), line and cut(str(line), 300)))
             most = most_entries(inputs)
-            return Outcome({str(k): v if isinstance(v, str) else _numeric(v, most, "fiubc") for k, v in answer["data"].items()})
+            return Outcome(
+                {str(k): v[:LONGEST_WORD] if isinstance(v, str) else _numeric(v, most, "fiubc") for k, v in answer["data"].items()}
+            )
         except protocol.Broken as error:
             self.ended = f"Your code was stopped: {error}"
         except RemoteError as error:
@@ -270,7 +275,7 @@ def _arrays(inputs: Sequence[Any]) -> tuple[np.ndarray, ...]:
 def _rule_fault(said: Any) -> Fault:
     phase, kind, text, line = said
     kind = kind if kind in KINDS else "exception"
-    return Fault("backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300])
+    return Fault("backward" if phase == "backward" else "forward", kind, cut(str(text), 600), line and cut(str(line), 300))
 
 
 def _is_plain(value: Any) -> bool:

@@ -55,6 +55,7 @@ FIRST_TO_END = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_a
 PACKAGES = ("numpy", "ml_dtypes", "IPython")  # they need not lie beside Python: pip puts them into a home where it may not write there
 ENGINES = ("docker", "podman")
 IMAGE = os.environ.get("AUTOLAB_IMAGE", "autolab-box")  # built as docs/instructors.md says: Python and autolab
+ERROR = 2000  # characters of what the sandbox says of an error
 START = 60.0  # seconds for the imports
 NO_DERIVATIVES = "--no-derivatives"  # for the server
 ENVIRONMENT = {
@@ -256,16 +257,17 @@ class Session:
 
     def ask(self, what: str, *arguments: Any) -> Any:
         """The answer to a question. Raises Broken if there is none, RemoteError if the student's code raised."""
-        if what in ("run", "run_through"):
-            arguments = (protocol.whole(arguments[0]), *arguments[1:])
         return self.put(protocol.encode((what, arguments))).read()
 
-    def put(self, question: bytes) -> Reply:
-        """What comes back for a question that `protocol.encode` made of a name and its arguments. Raises Broken if nothing does."""
+    def put(self, question: bytes, share: float = 1.0) -> Reply:
+        """What comes back for a question that `protocol.encode` made of a name and its arguments. Raises Broken if nothing does.
+
+        `share`: how much of the seconds that a cell may take are waited for it.
+        """
         if self.broken:
             raise protocol.Broken("the process ended")
         start = time.monotonic()
-        end = min(start + self.sandbox.limits.cell, self.until)
+        end = min(start + share * self.sandbox.limits.cell, self.until)
         try:
             protocol.send(self.connection, question, max(end - start, 0.001))
             return Reply(self, *protocol.receive_raw(self.connection, end - time.monotonic()))
@@ -303,7 +305,7 @@ class Reply(NamedTuple):
             self.session.broken = True
             raise
         if "error" in answer:
-            raise RemoteError(str(answer["error"])[: protocol.TEXT])
+            raise RemoteError(protocol.cut(str(answer["error"]), ERROR))
         return answer["ok"]
 
 

@@ -10,14 +10,12 @@ import json
 import os
 import re
 import stat
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
@@ -33,6 +31,13 @@ RESUMES = 20  # times that reading goes on behind what is no JSON
 # A cell is an entry of a list; behind a colon there is metadata.
 NEXT_CELL = re.compile(r'[^:\s]\s*(\{\s*"(?:attachments|cell_type|execution_count|id|metadata|outputs|source)")')
 BETWEEN = re.compile(r"[ \t\r\n,]*")
+# What is handed in under the name of a notebook, by how it begins; what is no UTF-8 is \ufffd.
+OTHERS = {
+    "%pdf": "a PDF", "pk\3\4": "an archive (zip)", "pk\5\6": "an empty archive (zip)", "\x1f\ufffd": "an archive (gzip)",
+    "bzh": "an archive (bzip2)", "7z\ufffd": "an archive (7z)", "\ufffd7zxz": "an archive (xz)", "rar!": "an archive (rar)",
+    "\ufffdpng": "a picture (PNG)", "<!doctype": "a web page (HTML)", "<html": "a web page (HTML)",
+    "version https://git-lfs": "a pointer of Git LFS",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,19 +98,15 @@ def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
     if data is None:
         cells, ended = _whole_cells(text)
         data = {"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}
-        if not ended:
+        if not ended and not cells and (what := no_notebook(text)):
+            notes.append(f"{name} is {what} and no notebook, so there was nothing to grade: hand in the notebook itself, the .ipynb file")
+        elif not ended:
             damaged = "is not valid JSON, as a file that was cut off or edited by hand" if text.strip() else "is empty"
             problem = f"holds more than {MOST:,} numbers, texts and lists" if values > MOST else damaged
             notes.append(f"{name} {problem}; {len(cells)} cells could be read")
-    if isinstance(data, dict) and "worksheets" in data:
-        notes.append(f"{name} is in an old format, and was converted")
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                data = nbformat.convert(nbformat.from_dict(_old_cells(data)), 4)
-        except Exception as error:
-            notes.append(f"{name} could not be converted: {type(error).__name__}")
-            data = {}
+    if isinstance(data, dict) and "worksheets" in data and "cells" not in data:
+        data = {"cells": _old_cells(data["worksheets"])}
+        notes.append(f"{name} is in an old format, and was converted; {len(data['cells'])} cells could be read")
     cells = data.get("cells") if isinstance(data, dict) else None
     if not isinstance(cells, list):
         cells = []
@@ -116,11 +117,21 @@ def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
     return _notebook(clean), notes
 
 
-def _old_cells(data: dict) -> dict:
-    """A notebook in an old format with at most CELLS cells, each without its outputs: converting takes longer than reading."""
-    cells = [c for sheet in data["worksheets"] for c in sheet["cells"]][: CELLS + 1]
-    kept = [{**c, **({"outputs": []} if "outputs" in c else {})} for c in cells]
-    return {**data, "worksheets": [{"cells": kept, "metadata": {}}]}
+def _old_cells(sheets: Any) -> list[dict]:
+    """The cells of a notebook in format 2 or 3, at most CELLS and one more, each without its outputs, in today's words."""
+    cells = [
+        {**cell, "source": cell.get("input", cell.get("source"))}
+        for sheet in (sheets if isinstance(sheets, list) else [])
+        if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list)
+        for cell in sheet["cells"]
+        if isinstance(cell, dict)
+    ]
+    return cells[: CELLS + 1]
+
+
+def no_notebook(text: str) -> str:
+    """What a file is whose first characters are those of something else; "" if they are not."""
+    return next((what for mark, what in OTHERS.items() if text.lstrip(" \t\r\n\ufeff")[:30].lower().startswith(mark)), "")
 
 
 def _readable_part(text: str) -> tuple[str, int]:
@@ -154,7 +165,7 @@ def _whole_cells(text: str) -> tuple[list[dict], bool]:
             continue
         if resumed and not (isinstance(cell, dict) and {"cell_type", "source"} <= cell.keys()):
             continue
-        kept = ("cell_type", "id", "metadata", "source")
+        kept = ("cell_type", "execution_count", "id", "metadata", "source")
         cells.append({k: cell[k] for k in kept if k in cell} if isinstance(cell, dict) else {})
     return cells, len(cells) > CELLS
 
@@ -169,10 +180,13 @@ def _cell(raw: Any, number: int) -> NotebookNode | None:
     metadata = raw.get("metadata")
     facts = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = facts.get("grade_id") if isinstance(facts, dict) else None
-    cell = _new("code" if raw.get("cell_type") == "code" else "markdown", source, f"c{number}")
+    kind = raw.get("cell_type")
+    known = isinstance(kind, str) and kind != ""
+    cell = _new("code" if kind == "code" or (not known and "execution_count" in raw) else "markdown", source, f"c{number}")
     if isinstance(name, str):
         cell.metadata["nbgrader"] = NotebookNode(facts)
     cell.metadata["was"] = raw.get("id")
+    cell.metadata["stated_type"] = kind if known else None
     return cell
 
 
@@ -214,6 +228,7 @@ def repair(notebook: NotebookNode, form: Form) -> list[str]:
     _restore(notebook, known, notes)
     for number, cell in enumerate(notebook.cells):
         cell.metadata.pop("was", None)
+        cell.metadata.pop("stated_type", None)
         cell["id"] = re.sub(r"[^\w-]", "-", _name(cell) or f"c{number}", flags=re.ASCII)[:64]
     return notes
 
@@ -294,6 +309,10 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
             f"{len(missing)} of the {len(needed)} locked and graded cells were missing, and are put back: "
             "it may be another notebook, or only a part of this one"
         )
+    untyped = [name for name in known if name in here and here[name].metadata.get("stated_type", "") is None]
+    if untyped:
+        said = f"cell {untyped[0]!r} does" if len(untyped) == 1 else f"{len(untyped)} cells, such as {untyped[0]!r}, do"
+        notes.append(f"{said} not say what is code and what is text (cell_type), which was put back as it was handed out")
     for name, form in known.items():
         cell = here.get(name)
         released = cell is not None and _is_as_released(cell)
@@ -308,7 +327,9 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
                 notebook.cells.remove(cell)
                 notebook.cells.append(cell)
         elif cell.cell_type != form.cell_type:
-            notes.append(f"cell {name!r} had become {cell.cell_type}, and is {form.cell_type} again")
+            if name not in untyped:
+                found = str(cell.metadata.get("stated_type", cell.cell_type))[:20]
+                notes.append(f"cell {name!r} had become {found}, and is {form.cell_type} again")
             replacement = _new(form.cell_type, cell.source)
             notebook.cells[notebook.cells.index(cell)] = cell = replacement
         cell.metadata["nbgrader"] = NotebookNode(form.metadata())
