@@ -25,7 +25,9 @@ from .gradients.entries import find_entries
 from .gradients.jacobian import weights
 from .gradients.known_functions import known_function, other_terms
 from .gradients.measures import find_measure
+from .gradients.normalisations import find_normalisation
 from .gradients.other_operations import other_operation
+from .gradients.permutations import find_permutation
 from .gradients.products import find_products
 from .gradients.regions import find_regions
 from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
@@ -36,6 +38,7 @@ from .gradients.windows import find_windows
 from .replays.early_sums import early_unbroadcast
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape
+from .replays.scans import find_scan
 from .replays.tape_slips import find_same_slip, find_tape_slip
 from .replays.two_slips import find_two_slips
 from .shapes import axes_in_words
@@ -153,7 +156,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     factor = constant_factor(wrong, x)
     if found := find_same_slip(wrong, x):
         return found
-    if found := patterns.find_tie(wrong, x):
+    if found := patterns.find_tie(wrong, x) or find_permutation(wrong, x):
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
@@ -188,7 +191,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := None if half else find_as_of_numbers(wrong, x):
         return found
-    if found := find_entries(wrong, x):
+    if found := patterns.find_fixed_size(wrong, x) or find_scan(wrong, x) or find_normalisation(wrong, x) or find_entries(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
         return replace(found, sure=found.sure and several)
