@@ -120,13 +120,9 @@ def test_another_count_in_a_running_mean_is_named(words, count):
 
 
 @pytest.mark.parametrize("operation", [RUNNING_MEAN, LOG_OF_SUM], ids=["mean", "log"])
-@pytest.mark.parametrize("by", [1, -1])
-def test_a_gradient_that_is_shifted_along_a_scan_is_named(operation, by):
-    def rule(g, x):
-        right = operation.row.rules["x"].function(g, x)
-        return before(right) if by > 0 else np.flip(before(np.flip(right, -1)), -1)
-
-    assert "shifted by one" in check(operation, rule).diagnoses[0].text
+def test_a_gradient_that_is_shifted_along_a_scan_is_named(operation):
+    found = check(operation, lambda g, x: before(operation.row.rules["x"].function(g, x))).diagnoses[0]
+    assert "shifted by one" in found.text
 
 
 def test_right_rules_of_scans_are_right():

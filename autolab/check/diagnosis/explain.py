@@ -160,6 +160,10 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
+    if family and family.name in VAGUE and (found := find_scan(wrong, x)):
+        return replace(found, sure=found.sure and everywhere)
+    if family and family.name == "not summed" and (found := find_normalisation(wrong, x)):
+        return replace(found, sure=found.sure and everywhere)
     if family:
         consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE

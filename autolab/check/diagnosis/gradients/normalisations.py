@@ -25,7 +25,9 @@ def find_normalisation(wrong: Sequence[Observation], x: str) -> Mistake | None:
         for name, shares in SHARES.items():
             for text, outer in WAYS:
                 if all(_comes_out(o, x, axis, shares, outer) for o in wrong):
-                    return Mistake("term", text.format(name), len(wrong) > 1, hint="normalisation", parts=("diagonal only", "factor"))
+                    return Mistake(
+                        "term", text.format(name), len(wrong) > 1, hint="normalisation", parts=("diagonal only", "factor", "not summed")
+                    )
     return None
 
 
