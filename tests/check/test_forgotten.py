@@ -90,7 +90,7 @@ def test_a_derivative_for_the_shares_alone_is_named(spec, share, outer, slope):
 
 
 def test_a_multiple_of_the_shares_that_is_too_much_is_not_said_to_be_missing():
-    spec, share, outer, slope = EVERY[0]
+    spec, share, _, slope = EVERY[0]
 
     def rule(g, x):
         p, d = share(x), slope(share(x))

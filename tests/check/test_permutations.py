@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import autolab as torch
 from autolab.check import Spec, check, diagnose
 from autolab.engine.op import GENERAL, Op
 

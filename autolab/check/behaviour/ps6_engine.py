@@ -498,7 +498,8 @@ def _was_off(cls) -> Data:
 
 
 OFF = {"innermost": "recording inside the inner block", "inside": "recording inside the outer block",
-       "within": "recording inside the block", "after": "recording afterwards", "made": "recording before the block, where the object was made",
+       "within": "recording inside the block", "after": "recording afterwards",
+       "made": "recording where the object was made, before the block",
        "error": "the error that came out"}  # fmt: skip
 NO_GRAD = Behaviour("no_grad", (
     Scene("off and on", _inside, lambda: {"inside": False, "after": True}, "off inside, on afterwards",

@@ -123,8 +123,8 @@ def _switch(name: str, enter: Callable, inside: bool) -> Behaviour:
         Scene("the same object twice", reused, lambda: {"made": other, "inside": inside, "after": other}, "one object can be entered again",
               "Each entry needs its own memory of what was there: a list, last in, first out.", 1, says=says, slips=[
                   *(Slip("early", "Making the object switches already: that is for entering the block",
-                         "What runs where the object is made, and what at `with`?", lambda within=within: {"made": inside, "inside": within})
-                    for within in (True, False)),
+                         "What runs where the object is made, and what at `with`?", lambda now=now: {"made": inside, "inside": now})
+                    for now in (True, False)),
                   Slip("state", "The second entry overwrites what the first one remembered", "How many things does one object remember?",
                        lambda: {"inside": inside, "after": inside})]),
     ))  # fmt: skip

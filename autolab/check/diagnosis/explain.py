@@ -31,6 +31,7 @@ from .gradients.permutations import find_permutation
 from .gradients.products import find_products
 from .gradients.regions import find_regions
 from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
+from .gradients.scans import find_scan
 from .gradients.selections import find_selection
 from .gradients.series import find_near_zero, find_series
 from .gradients.terms import find_terms
@@ -38,7 +39,6 @@ from .gradients.windows import find_windows
 from .replays.early_sums import early_unbroadcast
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape
-from .replays.scans import find_scan
 from .replays.tape_slips import find_same_slip, find_tape_slip
 from .replays.two_slips import find_two_slips
 from .shapes import axes_in_words

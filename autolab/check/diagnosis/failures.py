@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..run.candidate import Fault
 from ..run.observation import RIGHT, Observation, error_of
 from ..run.runs import CaseRun
 from .diagnosis import Diagnosis, fault
@@ -169,13 +170,13 @@ def _written_size(runs: Sequence[CaseRun]) -> int:
     failed = [k for k, run in enumerate(runs) if not run.first]
     inside = set.union(*(sizes[k] for k in failed))
     elsewhere = set.union(*sizes) - inside
-    written = set.intersection(*(_numbers_in(runs[k].answer.fault.line if runs[k].answer.fault else None) for k in failed))
+    written = set.intersection(*(_numbers_in(runs[k].answer.fault) for k in failed))
     return min((n for n in written & elsewhere if n > 1), default=0)
 
 
-def _numbers_in(line: str | None) -> set[int]:
-    """The whole numbers in a line of code, not those of the shapes that are said beside it."""
-    code, _, rest = (line or "").partition(": ")[2].partition(", with ")
+def _numbers_in(fault: Fault | None) -> set[int]:
+    """The whole numbers in the line of code, not those of the shapes that are said beside it."""
+    code, _, rest = ((fault and fault.line) or "").partition(": ")[2].partition(", with ")
     code += rest.partition("`")[2]
     return {int(n) for n in re.findall(r"(?<![\w.])\d{1,6}(?![\w.])", code)}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import value_in_words
-from ..gradients.jacobian import LARGEST, right_row
+from .jacobian import LARGEST, right_row
 
 MOST = 90  # calls of the right rule
 SHORTEST = 3  # steps
@@ -79,6 +80,14 @@ class Along:
         n = o.g.shape[self.axis]
         return np.arange(1.0, n + 1).reshape([n if k == o.g.ndim + self.axis else 1 for k in range(o.g.ndim)])
 
+    def running_sum(self, o: Observation, name: str) -> np.ndarray:
+        """Of the values under this name."""
+        return np.cumsum(o.names[name], self.axis)
+
+
+def _value(o: Observation, name: str) -> np.ndarray:
+    return np.asarray(o.names[name])
+
 
 def _rule(o: Observation, x: str, /, g: Any = None, **names: Any) -> np.ndarray:
     return np.asarray(o.reference.gradient(x, o.g if g is None else g, {**o.names, **names}))
@@ -105,8 +114,8 @@ def _of_g(along: Along, axis: int) -> Iterator[Family]:
 def _of_order(along: Along, inputs: Sequence[str]) -> Iterator[Family]:
     """Of D S and S D, for a scan S and a product D, the other one."""
     factors: list[tuple[str, Callable[[Observation], Any]]] = [("the number of entries so far (1, 2, 3, ...)", along.counts)]
-    factors += [(value_in_words(y), lambda o, y=y: o.names[y]) for y in (*inputs, "out")]
-    factors += [(f"the running sum of {y}", lambda o, y=y: np.cumsum(o.names[y], along.axis)) for y in inputs]
+    factors += [(value_in_words(y), partial(_value, name=y)) for y in (*inputs, "out")]
+    factors += [(f"the running sum of {y}", partial(along.running_sum, name=y)) for y in inputs]
     for said, value in factors:
         text = f"has the scan along the axis and the factor or divisor {said} in the wrong order: one is applied before the other"
         for power in (1, -1):
@@ -118,13 +127,15 @@ def _of_order(along: Along, inputs: Sequence[str]) -> Iterator[Family]:
             )
 
 
+COUNTS: list[tuple[str, Callable[[np.ndarray], Any]]] = [
+    ("has a count that is one too large: the first step counts 1", lambda c: c + 1),
+    ("counts its steps from the other end", lambda c: np.flip(c)),
+    ("is divided by the number of all steps, where that of the steps so far belongs", lambda c: c.max()),
+]
+
+
 def _of_counts(along: Along) -> Iterator[Family]:
-    counts: list[tuple[str, Callable[[np.ndarray], Any]]] = [
-        ("has a count that is one too large: the first step counts 1", lambda c: c + 1),
-        ("counts its steps from the other end", lambda c: np.flip(c)),
-        ("is divided by the number of all steps, where that of the steps so far belongs", lambda c: c.max()),
-    ]
-    for text, other in counts:
+    for text, other in COUNTS:
         yield Family("size", text, lambda o, x, f=other: _rule(o, x, o.g * along.counts(o) / f(along.counts(o))))
 
 
