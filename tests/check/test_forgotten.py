@@ -151,3 +151,75 @@ def test_a_number_that_is_no_size_is_not_said():
 
     assert "fixed number" not in check(Spec("kept", Op("kept", lambda x: x[..., :2].sum(-1), ELEMENTWISE, x=lambda g, x: x),
                                             shapes=(((3, 5),),)), rule).diagnoses[0].text  # fmt: skip
+
+
+# ---------- series of a matrix, the other end of a choice, one axis of a kernel
+
+
+def series_gradient(coefficient, terms):
+    def rule(g, x):
+        powers = [np.linalg.matrix_power(x.T, n) for n in range(terms)]
+        return sum(coefficient(n) * powers[i] @ g @ powers[n - 1 - i] for n in range(1, terms) for i in range(n))
+
+    return rule
+
+
+MATRIX_SERIES = {
+    "exponential": (torch.linalg.matrix_exp, lambda n: 1 / math.factorial(n)),
+    "inverse": (lambda x: torch.linalg.inv(torch.eye(4) - x), lambda n: 1.0),
+}
+
+
+@pytest.mark.parametrize(("function", "coefficient"), MATRIX_SERIES.values(), ids=MATRIX_SERIES)
+@pytest.mark.parametrize("terms", [3, 4, 6])
+def test_a_series_of_a_matrix_that_is_cut_is_named(function, coefficient, terms, rng):
+    x = rng.uniform(-0.2, 0.2, (4, 4))
+    (found,) = diagnose(series_gradient(coefficient, terms), function, [x])
+    assert found.family == "series" and f"after {terms} terms" in found.text
+
+
+SECOND = Spec("second_smallest", Op("second_smallest", lambda x: np.sort(x, -1)[..., 1], GENERAL,
+                                    x=lambda g, x: g[..., None] * (x == np.sort(x, -1)[..., 1:2])), shapes=(((3, 5),), ((4, 6),)))  # fmt: skip
+TRIMMED = Spec("trimmed", Op("trimmed", lambda x: np.sort(x, 0)[:-2].sum(0), GENERAL,
+                             x=lambda g, x: g * (x < np.sort(x, 0)[-2])), shapes=(((5, 3),), ((6, 4),)))  # fmt: skip
+OTHER_ENDS = {
+    "second": (SECOND, lambda g, x: g[..., None] * (x == np.sort(x, -1)[..., -2:-1])),
+    "trimmed": (TRIMMED, lambda g, x: g * (x > np.sort(x, 0)[1])),
+}
+
+
+@pytest.mark.parametrize(("operation", "rule"), OTHER_ENDS.values(), ids=OTHER_ENDS)
+def test_the_smallest_for_the_largest_is_named(operation, rule):
+    found = check(operation, rule).diagnoses[0]
+    assert found.family == "mask" and "from the other end" in found.text
+
+
+def windows(x, k):
+    return np.lib.stride_tricks.sliding_window_view(x, k.shape)
+
+
+def spread_over_windows(g, x, k):
+    gradient = np.zeros_like(x)
+    for i, j in np.ndindex(*g.shape):
+        gradient[i : i + k.shape[0], j : j + k.shape[1]] += g[i, j] * k
+    return gradient
+
+
+def seen_by_kernel(g, x, k):
+    return np.einsum("ij,ijkl->kl", g, windows(x, k))
+
+
+CORRELATION = Spec("correlation", Op("correlation", lambda x, k: np.einsum("ijkl,kl->ij", windows(x, k), k), GENERAL,
+                                     x=spread_over_windows, k=seen_by_kernel), shapes=(((5, 6), (2, 3)), ((4, 4), (3, 3))))  # fmt: skip
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_kernel_that_is_mirrored_along_one_axis_is_named(axis):
+    found = check(CORRELATION, lambda g, x, k: (spread_over_windows(g, x, np.flip(k, axis)), seen_by_kernel(g, x, k))).diagnoses[0]
+    assert found.family == "flipped" and f"along axis {axis - 2}" in found.text
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_gradient_of_a_kernel_that_is_mirrored_along_one_axis_is_named(axis):
+    found = check(CORRELATION, lambda g, x, k: (spread_over_windows(g, x, k), np.flip(seen_by_kernel(g, x, k), axis))).diagnoses[0]
+    assert found.family == "flipped" and f"along axis {axis - 2}" in found.text

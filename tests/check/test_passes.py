@@ -92,3 +92,18 @@ def test_a_right_pass_has_all_points(exercise, right):
 def test_what_holds_in_a_chain_and_not_in_every_graph_is_named(exercise, wrong, family):
     report = check(exercise, wrong)
     assert not report.passed and family in {d.family for d in report.diagnoses}
+
+
+@pytest.mark.parametrize("enters", [lambda self: None, lambda self: setattr(self.state, "recording", False)], ids=["nothing", "again"])
+def test_a_mode_that_is_switched_where_the_object_is_made_is_named(enters):
+    class SwitchedTooEarly:
+        def __init__(self, state):
+            self.state, self.before = state, state.recording
+            state.recording = False
+
+        __enter__ = enters
+
+        def __exit__(self, *error):
+            self.state.recording = self.before
+
+    assert "early" in {d.family for d in check("no_grad", SwitchedTooEarly).diagnoses}

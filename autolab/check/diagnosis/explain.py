@@ -33,7 +33,7 @@ from .gradients.regions import find_regions
 from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
 from .gradients.scans import find_scan
 from .gradients.selections import find_selection
-from .gradients.series import find_near_zero, find_series
+from .gradients.series import find_matrix_series, find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
 from .replays.early_sums import early_unbroadcast
@@ -156,7 +156,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     factor = constant_factor(wrong, x)
     if found := find_same_slip(wrong, x):
         return found
-    if found := patterns.find_tie(wrong, x) or find_permutation(wrong, x):
+    if found := patterns.find_tie(wrong, x) or find_permutation(wrong, x) or find_matrix_series(wrong, x):
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
