@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .scenes import Behaviour, Data, Scene, Slip, arrays, error_name, error_text
-from .wrong_passes import ARRAY_PASSES
+from .wrong_passes import ARRAY_PASSES, HOOK_PASSES
 
 
 class Leaf:
@@ -450,7 +450,7 @@ HOOKS = Behaviour("hooks", (
                    "What one hook returns is what the next one sees.", lambda g: {"a": 2 * 9 * g})]),
     Scene("before the rule", _hook_before_rule, lambda g: {"order": "d, hook of c, c"}, "hooks run before the rule of their node",
           "The rule has to see what the hooks left.", 1, arrays((4,))),
-))  # fmt: skip
+), HOOK_PASSES)  # fmt: skip
 
 
 def _inside(cls) -> Data:

@@ -117,14 +117,9 @@ def _of_order(along: Along, inputs: Sequence[str]) -> Iterator[Family]:
     factors += [(value_in_words(y), partial(_value, name=y)) for y in (*inputs, "out")]
     factors += [(f"the running sum of {y}", partial(along.running_sum, name=y)) for y in inputs]
     for said, value in factors:
-        text = f"has the scan along the axis and the factor or divisor {said} in the wrong order: one is applied before the other"
+        text = f"applies a factor or divisor ({said}) before the scan along the axis where it belongs after it, or the other way round"
         for power in (1, -1):
-            yield Family(
-                "order",
-                text + ", and belongs after it",
-                lambda o, x, v=value, p=power: _rule(o, x, o.g * v(o) ** p) / v(o) ** p,
-                hint="scan",
-            )
+            yield Family("order", text, lambda o, x, v=value, p=power: _rule(o, x, o.g * v(o) ** p) / v(o) ** p, hint="scan")
 
 
 COUNTS: list[tuple[str, Callable[[np.ndarray], Any]]] = [
