@@ -135,7 +135,8 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
     if all(rolled) and (last := rolled[-1]):
         by, axis = last
         if all(2 * k[0] == o.want[x].shape[k[1]] for k, o in zip(rolled, wrong, strict=True) if k):
-            return Mistake("permutation", f"has its two halves along axis {axis} of {x} exchanged", mover)
+            halves = f"has its two halves along axis {axis} of {x} exchanged"
+            return Mistake("permutation", f"{halves}: it is rolled by {by} of {want.shape[axis]} places along axis {axis}", mover)
         text = f"is rolled by {by} of {want.shape[axis]} places along axis {axis} of {x}: it has the right numbers, that much too far on"
         return Mistake("permutation", text, mover)
     at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
