@@ -32,7 +32,7 @@ from .gradients.products import find_products
 from .gradients.regions import find_regions
 from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
 from .gradients.scans import find_scan
-from .gradients.selections import find_selection
+from .gradients.selections import find_other_end, find_selection
 from .gradients.series import find_matrix_series, find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
@@ -217,7 +217,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := patterns.find_nan(wrong, x, besides=True):
         return found
-    if found := find_selection(wrong, x) or find_order(wrong, x):
+    if found := find_selection(wrong, x) or find_other_end(wrong, x) or find_order(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, all_differ, close
+from ..run.observation import Observation, close
 from ..run.reference import Reference, sum_to
 from .family import Family, Remembered
 from .formulas.equivalent_formulas import equivalent_formulas
@@ -408,16 +408,6 @@ def _gradient_of(other: str, o: Observation) -> np.ndarray:
     return reference.gradient(reference.inputs[0], o.g, reference.environment(o.inputs, o.settings))
 
 
-def _other_end(o: Observation, x: str, axis: int) -> np.ndarray:
-    """What belongs to an entry with as many larger ones as this one has smaller ones along an axis."""
-    values, want = np.asarray(o.names[x]), o.want[x]
-    order = np.argsort(values, axis, kind="stable")
-    _only(values.shape == want.shape and values.dtype.kind == "f" and all_differ(values), order)
-    moved = np.empty_like(want)
-    np.put_along_axis(moved, order, np.take_along_axis(want, np.flip(order, axis), axis), axis)
-    return moved
-
-
 def _about_places(reference: Reference) -> Iterator[Family]:
     """The right numbers, or what they are made of, in other places."""
     yield Family("transposed", "is the right one transposed", lambda o, x: np.swapaxes(o.want[x], -1, -2))
@@ -426,9 +416,6 @@ def _about_places(reference: Reference) -> Iterator[Family]:
     for count in (1, 2):
         for axes in combinations((-1, -2, -3), count):
             yield Family("flipped", f"runs backwards along {axes_in_words(axes)}", lambda o, x, a=axes: np.flip(o.want[x], a))
-    for axis in (-1, -2, -3):
-        text = f"has sizes counted from the other end along {axes_in_words([axis])}, the smallest for the largest"
-        yield Family("mask", text + ": each number belongs to the entry that forward took", lambda o, x, a=axis: _other_end(o, x, a))
     for name in ("g", *reference.inputs):
         for axes in ((-1,), (-2, -1), (-2,)):
             if name == "g":

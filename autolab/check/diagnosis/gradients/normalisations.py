@@ -23,11 +23,9 @@ def find_normalisation(wrong: Sequence[Observation], x: str) -> Mistake | None:
         return None
     for axis in range(-1, -wrong[0].want[x].ndim - 1, -1):
         for name, shares in SHARES.items():
-            for text, outer in WAYS:
+            for family, text, outer in WAYS:
                 if all(_comes_out(o, x, axis, shares, outer) for o in wrong):
-                    return Mistake(
-                        "term", text.format(name), len(wrong) > 1, hint="normalisation", parts=("diagonal only", "factor", "not summed")
-                    )
+                    return Mistake(family, text.format(name), len(wrong) > 1, hint="normalisation", parts=("term", "not summed"))
     return None
 
 
@@ -49,12 +47,13 @@ def _shares(a: np.ndarray, axis: int) -> Shares:
 
 SHARES: dict[str, Callable[[np.ndarray, int], Shares]] = {"softmax(x)": _softmax, "x / sum(x)": _shares}
 Outer = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of the shares and their factor: what stands there
-WAYS: list[tuple[str, Outer]] = [
-    ("differs from the right one by a multiple of {0} in each row: the derivative of the sum in its denominator is missing or wrong",
+WAYS: list[tuple[str, str, Outer]] = [
+    ("term", "differs from the right one by a multiple of {0} in each row: the derivative of the sum below it is missing or wrong",
      lambda p, factor: factor),
-    ("takes p (1 - p) alone for the derivative of p = {0}: every x also changes the other shares of its row",
+    ("diagonal only", "takes p (1 - p) alone for the derivative of p = {0}: every x also changes the other shares of its row",
      lambda p, factor: factor * (1 - p)),
-    ("is the derivative for p = {0}, and not yet for x: the derivative of the shares is missing", lambda p, factor: np.ones_like(p)),
+    ("factor", "is the derivative for p = {0}, and not yet for x: the derivative of the shares is missing",
+     lambda p, factor: np.ones_like(p)),
 ]  # fmt: skip
 
 
