@@ -92,3 +92,45 @@ def test_a_right_pass_has_all_points(exercise, right):
 def test_what_holds_in_a_chain_and_not_in_every_graph_is_named(exercise, wrong, family):
     report = check(exercise, wrong)
     assert not report.passed and family in {d.family for d in report.diagnoses}
+
+
+@pytest.mark.parametrize("enters", [lambda self: None, lambda self: setattr(self.state, "recording", False)], ids=["nothing", "again"])
+def test_a_mode_that_is_switched_where_the_object_is_made_is_named(enters):
+    class SwitchedTooEarly:
+        def __init__(self, state):
+            self.state, self.before = state, state.recording
+            state.recording = False
+
+        __enter__ = enters
+
+        def __exit__(self, *error):
+            self.state.recording = self.before
+
+    assert "early" in {d.family for d in check("no_grad", SwitchedTooEarly).diagnoses}
+
+
+def hooked(returned):
+    """A right pass but for what it makes of that which a hook returned."""
+
+    def backward(root, g):
+        arrived = {id(root): g}
+        for node in below(root):
+            whole = arrived.pop(id(node))
+            if not node.parents:
+                node.grad = whole if node.grad is None else node.grad + whole
+                continue
+            for hook in node.hooks:
+                whole = returned(hook(whole), whole)
+            for parent, part in zip(node.parents, node.rule(whole), strict=True):
+                arrived[id(parent)] = arrived[id(parent)] + part if id(parent) in arrived else part
+
+    return backward
+
+
+def test_a_none_of_a_hook_that_takes_the_place_of_g_is_named():
+    report = check("hooks", hooked(lambda new, old: new))
+    assert [d.family for d in report.diagnoses] == ["none"] and "unchanged" in report.diagnoses[0].text
+
+
+def test_another_error_in_hooks_is_not_called_so():
+    assert "none" not in {d.family for d in check("hooks", hooked(lambda new, old: new + old)).diagnoses}

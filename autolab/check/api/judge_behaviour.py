@@ -127,7 +127,7 @@ def _play(scene: Scene, player: Player, draws: Sequence[tuple]) -> Played:
 def _in_all_scenes(behaviour: Behaviour, played: Sequence[Played], verdicts: Sequence[Verdict]) -> list[Diagnosis]:
     """The mistake, or the two, that give what was seen in every scene: what fails in a later one is the same mistake."""
     faults = [p.failed.fault for p in played if p.failed]
-    if not behaviour.wrong_ways or any(f is None or f.kind not in ("type", "recursion") for f in faults):
+    if not behaviour.wrong_ways or any(f is None or (f.kind not in ("type", "recursion") and "NoneType" not in f.text) for f in faults):
         return []
     fitting = [way for way in behaviour.wrong_ways if not way.several and _gives(way, behaviour, played)]
     sure = "certain" if len({way.family for way in fitting}) == 1 and not faults else "likely"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .scenes import Behaviour, Data, Scene, Slip, arrays, error_name, error_text
-from .wrong_passes import ARRAY_PASSES
+from .wrong_passes import ARRAY_PASSES, HOOK_PASSES
 
 
 class Leaf:
@@ -450,7 +450,7 @@ HOOKS = Behaviour("hooks", (
                    "What one hook returns is what the next one sees.", lambda g: {"a": 2 * 9 * g})]),
     Scene("before the rule", _hook_before_rule, lambda g: {"order": "d, hook of c, c"}, "hooks run before the rule of their node",
           "The rule has to see what the hooks left.", 1, arrays((4,))),
-))  # fmt: skip
+), HOOK_PASSES)  # fmt: skip
 
 
 def _inside(cls) -> Data:
@@ -472,11 +472,12 @@ def _nested(cls) -> Data:
 def _reused(cls) -> Data:
     state = SimpleNamespace(recording=True)
     off = cls(state)
+    made = state.recording
     with off:
         with off:
             pass
         inside = state.recording
-    return {"inside": inside, "after": state.recording}
+    return {"made": made, "inside": inside, "after": state.recording}
 
 
 def _raises(cls) -> Data:
@@ -497,7 +498,9 @@ def _was_off(cls) -> Data:
 
 
 OFF = {"innermost": "recording inside the inner block", "inside": "recording inside the outer block",
-       "within": "recording inside the block", "after": "recording afterwards", "error": "the error that came out"}  # fmt: skip
+       "within": "recording inside the block", "after": "recording afterwards",
+       "made": "recording where the object was made, before the block",
+       "error": "the error that came out"}  # fmt: skip
 NO_GRAD = Behaviour("no_grad", (
     Scene("off and on", _inside, lambda: {"inside": False, "after": True}, "off inside, on afterwards",
           "__enter__ switches off, __exit__ brings back.", 2, says={**OFF, "inside": "recording inside the block"}, slips=[
@@ -517,8 +520,11 @@ NO_GRAD = Behaviour("no_grad", (
               Slip("swallowed", "The block swallows the exception", "__exit__ must not return True.", lambda: {"error": "nothing"}),
               Slip("state", "After an exception recording stays off", "__exit__ runs after an exception as well; what does it do then?",
                    lambda: {"error": "ValueError", "after": False})]),
-    Scene("the same object twice", _reused, lambda: {"inside": False, "after": True}, "one object can be entered again",
+    Scene("the same object twice", _reused, lambda: {"made": True, "inside": False, "after": True}, "one object can be entered again",
           "Each entry needs its own memory of what was there: a list, last in, first out.", 1, says=OFF, slips=[
+              *(Slip("early", "Making the object switches recording off already: that is for entering the block",
+                     "What runs at `cls(state)`, and what at `with`?", lambda inside=inside: {"made": False, "inside": inside})
+                for inside in (True, False)),
               Slip("state", "The second entry overwrites what the first one remembered", "How many things does one object remember?",
                    lambda: {"inside": False, "after": False}),
               Slip("state", "Leaving the inner block brings back what was there before the outer one", "What was there just "

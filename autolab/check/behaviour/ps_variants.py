@@ -85,11 +85,12 @@ def _switch(name: str, enter: Callable, inside: bool) -> Behaviour:
     def reused(cls):
         state = SimpleNamespace(recording=other)
         block = enter(cls, state)
+        made = state.recording
         with block:
             with block:
                 pass
             within = state.recording
-        return {"inside": within, "after": state.recording}
+        return {"made": made, "inside": within, "after": state.recording}
 
     def raises(cls):
         state = SimpleNamespace(recording=other)
@@ -101,7 +102,7 @@ def _switch(name: str, enter: Callable, inside: bool) -> Behaviour:
         return {"error": error_name(broken), "after": state.recording}
 
     says = {"innermost": "recording inside the inner block", "inside": "recording inside the block", "after": "recording afterwards",
-            "error": "the error that came out"}  # fmt: skip
+            "error": "the error that came out", "made": "recording before the block, where the object was made"}  # fmt: skip
     before = "On leaving, bring back what was there before."
     return Behaviour(name, (
         Scene("a block", plain, lambda: {"inside": inside, "after": other}, "switched inside, brought back afterwards",
@@ -119,8 +120,11 @@ def _switch(name: str, enter: Callable, inside: bool) -> Behaviour:
                   Slip("swallowed", "The block swallows the exception", "__exit__ must not return True.", lambda: {"error": "nothing"}),
                   Slip("state", "After an exception the switch is not brought back", "What does __exit__ do after an exception?",
                        lambda: {"error": "ValueError", "after": inside})]),
-        Scene("the same object twice", reused, lambda: {"inside": inside, "after": other}, "one object can be entered again",
+        Scene("the same object twice", reused, lambda: {"made": other, "inside": inside, "after": other}, "one object can be entered again",
               "Each entry needs its own memory of what was there: a list, last in, first out.", 1, says=says, slips=[
+                  *(Slip("early", "Making the object switches already: that is for entering the block",
+                         "What runs where the object is made, and what at `with`?", lambda now=now: {"made": inside, "inside": now})
+                    for now in (True, False)),
                   Slip("state", "The second entry overwrites what the first one remembered", "How many things does one object remember?",
                        lambda: {"inside": inside, "after": inside})]),
     ))  # fmt: skip

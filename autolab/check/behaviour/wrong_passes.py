@@ -265,3 +265,27 @@ def _ways(make: Callable, names: Sequence[str]) -> tuple[WrongWay, ...]:
 
 SCALAR_PASSES = _ways(scalar_backward, SCALAR_MISTAKES)
 ARRAY_PASSES = _ways(array_backward, ARRAY_MISTAKES)
+
+
+def none_for_g(root: Any, g: Any) -> None:
+    """A backward pass with hooks, in which the None that a hook returns takes the place of g."""
+    waiting = {id(root): g}
+    for node in walk_order(root, ()):
+        arrived = waiting.pop(id(node), None)
+        if not node.parents:
+            node.grad = arrived if node.grad is None else node.grad + arrived
+            continue
+        for hook in node.hooks:
+            arrived = hook(arrived)
+        for parent, value in zip(node.parents, node.rule(arrived), strict=True):
+            waiting[id(parent)] = waiting[id(parent)] + value if id(parent) in waiting else value
+
+
+HOOK_PASSES = (
+    WrongWay(
+        "none",
+        "What a hook returns takes the place of g even where it is None; None means: unchanged",
+        "What does a function return that has no return statement, and what should become of g then?",
+        none_for_g,
+    ),
+)

@@ -25,12 +25,15 @@ from .gradients.entries import find_entries
 from .gradients.jacobian import weights
 from .gradients.known_functions import known_function, other_terms
 from .gradients.measures import find_measure
+from .gradients.normalisations import find_normalisation
 from .gradients.other_operations import other_operation
+from .gradients.permutations import find_permutation
 from .gradients.products import find_products
 from .gradients.regions import find_regions
 from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
-from .gradients.selections import find_selection
-from .gradients.series import find_near_zero, find_series
+from .gradients.scans import find_scan
+from .gradients.selections import find_other_end, find_selection
+from .gradients.series import find_matrix_series, find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
 from .replays.early_sums import early_unbroadcast
@@ -153,10 +156,14 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     factor = constant_factor(wrong, x)
     if found := find_same_slip(wrong, x):
         return found
-    if found := patterns.find_tie(wrong, x):
+    if found := patterns.find_tie(wrong, x) or find_permutation(wrong, x) or find_matrix_series(wrong, x):
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
+    if family and family.name in VAGUE and (found := find_scan(wrong, x)):
+        return replace(found, sure=found.sure and everywhere)
+    if family and family.name == "not summed" and (found := find_normalisation(wrong, x)):
+        return replace(found, sure=found.sure and everywhere)
     if family:
         consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE
@@ -188,7 +195,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := None if half else find_as_of_numbers(wrong, x):
         return found
-    if found := find_entries(wrong, x):
+    if found := patterns.find_fixed_size(wrong, x) or find_scan(wrong, x) or find_normalisation(wrong, x) or find_entries(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
         return replace(found, sure=found.sure and several)
@@ -210,7 +217,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := patterns.find_nan(wrong, x, besides=True):
         return found
-    if found := find_selection(wrong, x) or find_order(wrong, x):
+    if found := find_selection(wrong, x) or find_other_end(wrong, x) or find_order(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:

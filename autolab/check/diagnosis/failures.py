@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..run.candidate import Fault
 from ..run.observation import RIGHT, Observation, error_of
 from ..run.runs import CaseRun
 from .diagnosis import Diagnosis, fault
@@ -159,7 +160,30 @@ def explain_failures(runs: Sequence[CaseRun], inputs: Sequence[str]) -> Diagnosi
         )
         if family_name == "2-D only" and right:
             found = replace(found, family=family_name)
+    if FIXED not in found.text and (n := _written_size(runs)):
+        text = f"{found.text}. The line says {n}, which is a size in another call and none in this one: {FIXED}"
+        found = replace(found, text=text, alternatives=tuple(dict.fromkeys(("number", *found.alternatives))), hint=HINTS["fixed size"])
     return found
+
+
+def _written_size(runs: Sequence[CaseRun]) -> int:
+    """A number in each line that fails, or in the head of its loop, which is a size in other calls and in none of those that fail; or 0."""
+    sizes = [{n for name, value in run.names.items() if isinstance(value, np.ndarray) for n in np.shape(value)} for run in runs]
+    failed = [k for k, run in enumerate(runs) if not run.first]
+    inside = set.union(*(sizes[k] for k in failed))
+    elsewhere = set.union(*sizes) - inside
+    written = set.intersection(*(_numbers_in(runs[k].answer.fault) for k in failed))
+    return min((n for n in written & elsewhere if n > 1), default=0)
+
+
+def _numbers_in(fault: Fault | None) -> set[int]:
+    """The whole numbers in the line of code, not those of the shapes that are said beside it."""
+    code, _, rest = ((fault and fault.line) or "").partition(": ")[2].partition(", with ")
+    code += rest.partition("`")[2]
+    return {int(n) for n in re.findall(r"(?<![\w.])\d{1,6}(?![\w.])", code)}
+
+
+FIXED = "a size seems to be a fixed number"
 
 
 def _lower(text: str) -> str:
@@ -248,7 +272,7 @@ def _patterns(names: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str
     for name in sorted({name for one in settings for name in one}):
         yield from _of_setting(name, [one.get(name) for one in settings])
     for shape in dict.fromkeys(results):
-        text = f"only where the result has shape {shape}: a shape or a size seems to be a fixed number"
+        text = f"only where the result has shape {shape}: a shape or {FIXED}"
         yield "number", text, [out != shape for out in results]
     for x, some in shapes.items():
         for axis in range(min(map(len, some))):
@@ -260,7 +284,7 @@ def _patterns(names: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str
 
 def _of_size(words: str, sizes: list[int]) -> Iterator[Answer]:
     for n in sorted(set(sizes)):
-        text = f"where {words} has size {n} and fails where it has another: a size seems to be a fixed number"
+        text = f"where {words} has size {n} and fails where it has another: {FIXED}"
         yield "number", text, [size != n for size in sizes]
         yield "number", f"where {words} has a size of at most {n} and fails where it is larger", [size > n for size in sizes]
         text = f"where {words} has a size of more than {n} and fails where it is smaller: a bound seems to be a fixed number"

@@ -417,7 +417,7 @@ def _about_places(reference: Reference) -> Iterator[Family]:
         for axes in combinations((-1, -2, -3), count):
             yield Family("flipped", f"runs backwards along {axes_in_words(axes)}", lambda o, x, a=axes: np.flip(o.want[x], a))
     for name in ("g", *reference.inputs):
-        for axes in ((-1,), (-2, -1)):
+        for axes in ((-1,), (-2, -1), (-2,)):
             if name == "g":
                 yield Family("flipped", f"takes g in the opposite order along {axes_in_words(axes)}",
                              lambda o, x, a=axes: _rule(o, x, np.flip(o.g, a)))  # fmt: skip

@@ -421,12 +421,26 @@ def fault_of(phase: str, error: BaseException, seconds: float = SECONDS) -> Faul
         file = frame.f_code.co_filename
         source = linecache.getline(file, number).strip()
         if source and not of_library(file):
-            line = f"line {number}: {source.rstrip(',')}{_shapes_in(source, frame.f_locals)}"
+            line = f"line {number}: {source.rstrip(',')}{_shapes_in(source, frame.f_locals)}{_loop_around(frame, number)}"
     if isinstance(error, TooLong):
         return Fault(phase, "time", f"{phase} did not come to an end within {seconds:g} seconds", line)
     if isinstance(error, RecursionError):
         return Fault(phase, "recursion", f"{phase} calls itself without end", line)
     return Fault(phase, "exception", f"{phase} raised {type(error).__name__}: {error}", line)
+
+
+def _loop_around(frame: Any, number: int) -> str:
+    """The head of the innermost loop over numbers that a line is in."""
+    lines = [linecache.getline(frame.f_code.co_filename, k) for k in range(frame.f_code.co_firstlineno, number + 1)]
+    indent = len(lines[-1]) - len(lines[-1].lstrip())
+    for line in reversed(lines[:-1]):
+        before = len(line) - len(line.lstrip())
+        if not line.strip() or before >= indent:
+            continue
+        if re.match(r"for \w+ in .*\brange\(", line.strip()):
+            return f", in `{line.strip().rstrip(':')}`"
+        indent = before
+    return ""
 
 
 def _shapes_in(source: str, values: Mapping[str, Any]) -> str:

@@ -134,6 +134,9 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
     rolled = [_rolled(o, x) for o in wrong]
     if all(rolled) and (last := rolled[-1]):
         by, axis = last
+        if all(2 * k[0] == o.want[x].shape[k[1]] for k, o in zip(rolled, wrong, strict=True) if k):
+            halves = f"has its two halves along axis {axis} of {x} exchanged"
+            return Mistake("permutation", f"{halves}: it is rolled by {by} of {want.shape[axis]} places along axis {axis}", mover)
         text = f"is rolled by {by} of {want.shape[axis]} places along axis {axis} of {x}: it has the right numbers, that much too far on"
         return Mistake("permutation", text, mover)
     at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
@@ -219,6 +222,27 @@ def find_overwritten(wrong: Observations, x: str) -> Mistake | None:
         if not all(right_row(o, x, where[np.ravel(got)[k]]).flat[k] for k in off[:8].tolist()):
             return None
     return Mistake("overwritten", OVERWRITTEN, len(wrong) > 1)
+
+
+def find_fixed_size(wrong: Observations, x: str) -> Mistake | None:
+    """Right up to the same place along an axis in all calls, whatever its size, and 0 from there on."""
+    if wrong[0].reference.elementwise or any(not o.got[x].shape or o.got[x].shape != o.want[x].shape for o in wrong):
+        return None
+    for axis in range(min(o.want[x].ndim for o in wrong)):
+        sizes = {o.want[x].shape[axis] for o in wrong}
+        ends = {_end(o, x, axis) for o in wrong}
+        if len(sizes) > 1 and len(ends) == 1 and 0 < (end := ends.pop()) < min(sizes):
+            text = f"is right for the first {end} entries along axis {axis} of {x} and 0 after them, whatever its size is"
+            return Mistake("number", f"{text}: a size seems to be a fixed number", True, hint="fixed size", parts=("places",))
+    return None
+
+
+def _end(o: Observation, x: str, axis: int) -> int:
+    """Up to which entry along an axis the gradient is right, if it is 0 from there on; else 0."""
+    got, want = (np.moveaxis(a[x], axis, 0) for a in (o.got, o.want))
+    heard = np.flatnonzero(got.reshape(len(got), -1).any(axis=1))
+    end = int(heard[-1]) + 1 if len(heard) else 0
+    return end if close(got[:end], want[:end]) and want[end:].any() else 0
 
 
 def find_early_sum(wrong: Observations, x: str) -> Mistake | None:

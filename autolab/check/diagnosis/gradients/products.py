@@ -383,13 +383,13 @@ def _sparse(terms: Sequence[Term], columns: np.ndarray, target: np.ndarray) -> T
         return None
     length = np.linalg.norm(columns, axis=0)
     unit, along = columns / length, np.linalg.norm(target)
-    share = unit.T @ target
+    share = _times(unit, target)
     for k in np.argsort(-np.abs(share), kind="stable")[:3]:
         if found := _fits(terms, columns, target, (int(k),)):
             return found
     if len(terms) < 2 or len(target) < 4:
         return None
-    gram = unit.T @ unit
+    gram = np.einsum("ij,ik->jk", unit, unit)
     with np.errstate(all="ignore"):
         part = (share[:, None] ** 2 + share**2 - 2 * gram * share[:, None] * share) / (1 - gram**2)
     part[~np.isfinite(part) | (np.abs(gram) > 1 - 1e-9)] = 0
@@ -398,9 +398,42 @@ def _sparse(terms: Sequence[Term], columns: np.ndarray, target: np.ndarray) -> T
             return found
     if len(target) < 1.2 * len(terms) or len(terms) > MOST_UNKNOWNS:
         return None
-    weights = np.linalg.lstsq(unit, target, rcond=None)[0]
+    weights = _least_squares(unit, gram, target)
     chosen = np.flatnonzero(np.abs(weights) > 1e-6 * along)
     return _fits(terms, columns, target, tuple(int(k) for k in chosen)) if len(chosen) <= MOST_TERMS else None
+
+
+# Without BLAS, which would share the larger products, and the decompositions of LAPACK, among threads that wait for each other: on a
+# busy machine that takes a second instead of milliseconds.
+
+
+def _times(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,i->j", columns, target)
+
+
+def _least_squares(columns: np.ndarray, gram: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The weights with which the columns come closest to it; each round takes off what rounding left."""
+    inverse, weights = _inverse(gram), np.zeros(len(gram))
+    for _ in range(3):
+        weights += _times(inverse, _times(columns, target - np.einsum("ij,j->i", columns, weights)))
+    return weights
+
+
+DEPENDENT = 1e-10  # the square of what is left of a column of length 1
+
+
+def _inverse(gram: np.ndarray) -> np.ndarray:
+    """By elimination, column by column; 0 for a column that depends on those before."""
+    a = gram.copy()
+    for k in range(len(a)):
+        column, pivot = a[:, k].copy(), a[k, k]
+        if pivot < DEPENDENT:
+            a[k] = a[:, k] = 0
+            continue
+        row = a[k] / pivot
+        a -= np.multiply.outer(column, row)
+        a[k], a[:, k], a[k, k] = row, -column / pivot, 1 / pivot
+    return a
 
 
 def _fits(terms: Sequence[Term], columns: np.ndarray, target: np.ndarray, chosen: tuple[int, ...]) -> Terms | None:

@@ -55,7 +55,10 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                     if (n := sizes[0].get(name)) and math.isclose(ratios[0], c * n**power, rel_tol=1e-9) and not float(n).is_integer():
                         return Mistake("constant", f"is the right one {how} by {name}, and besides {words}", True, hint="scale")
         origin = _known_number(ratios[0])
-        return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True)
+        hint = "reciprocal" if constant_in_words(ratios[0]) else ""
+        return Mistake(
+            "constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True, hint=hint
+        )
     if two := _two_numbers(ratios, sizes):
         return Mistake("constant", two, True, hint="scale")
     found = " and ".join(number(ratio) for ratio in sorted({min(ratios), max(ratios)}))
@@ -156,10 +159,32 @@ def entries_behind(o: Observation, x: str) -> int:
         return 0
 
 
+CONSTANTS = {"ln 2": math.log(2), "ln 10": math.log(10), "pi": math.pi, "2 pi": 2 * math.pi, "180 / pi": 180 / math.pi,
+             "e": math.e}  # fmt: skip
+OF_CONSTANT = {
+    2: "the square of {}, as if a constant multiplied where the derivative divides by it: the reciprocal is used",
+    -2: "1 / the square of {}, as if the derivative were divided by a constant that multiplies it: the reciprocal is used",
+    1: "{}: a factor {} too many, or a division by it is missing, or its root is the wrong way round",
+    -1: "1 / {}: a factor {} is missing, or a division by it too many, or its root is the wrong way round",
+    0.5: "the root of {}, as if {} were there for its root: the root of a constant is missing",
+    -0.5: "1 / the root of {}, as if it were divided by {} for its root: the root of a constant is missing",
+}
+
+
 def _known_number(c: float) -> str:
     known = {-1: "the sign", 2: "a 2 too many", 0.5: "a 2 is missing", 3: "a 3 too many", 1 / 3: "a 3 is missing", 4: "a 4 too many",
-             math.log(2): "ln 2", 1 / math.log(2): "1 / ln 2", math.pi: "pi", math.sqrt(2): "the square root of 2"}  # fmt: skip
-    return next((text for value, text in known.items() if math.isclose(c, value, rel_tol=1e-9)), "")
+             math.sqrt(2): "the square root of 2", math.sqrt(0.5): "1 / the square root of 2"}  # fmt: skip
+    plain = next((text for value, text in known.items() if math.isclose(c, value, rel_tol=1e-9)), "")
+    return plain or constant_in_words(c)
+
+
+def constant_in_words(c: float) -> str:
+    """Which power of a well-known constant it is, and what gives that; nothing if it is none."""
+    for said, value in CONSTANTS.items():
+        for power, text in OF_CONSTANT.items():
+            if math.isclose(abs(c), value**power, rel_tol=1e-9):
+                return ("with the wrong sign, " if c < 0 else "") + text.format(said, said)
+    return ""
 
 
 def reduction(got: np.ndarray, full: np.ndarray, shape: tuple[int, ...], right: tuple[int, ...] | None = None) -> Mistake | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...run.observation import Observation, close
+from ...run.observation import Observation, all_differ, close
 from ..diagnosis import Mistake
 from .jacobian import is_linear, jacobians
 
@@ -171,3 +171,24 @@ def _along(values: np.ndarray, right: np.ndarray, yours: np.ndarray, out_shape: 
         place = np.unravel_index(np.arange(len(right)), out_shape)[axis]
         after = np.full(len(right), out_shape[axis])
     return Choice(*at, np.moveaxis(values, axis, -1).reshape(-1, shape[axis]), line, place, after)
+
+
+def find_other_end(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """What belongs to an entry with as many larger ones as this one has smaller ones, along one axis, in all these calls."""
+    if wrong[0].reference.elementwise:
+        return None
+    for axis in (-1, -2, -3):
+        if all(_has_other_end(o, x, axis) for o in wrong):
+            text = f"has sizes counted from the other end along axis {axis}, the smallest for the largest"
+            return Mistake("mask", f"{text}: each number belongs to the entry that forward took", len(wrong) > 1)
+    return None
+
+
+def _has_other_end(o: Observation, x: str, axis: int) -> bool:
+    values, want = np.asarray(o.names[x]), o.want[x]
+    if values.shape != want.shape or values.ndim < -axis or values.dtype.kind != "f" or not all_differ(values):
+        return False
+    order = np.argsort(values, axis, kind="stable")
+    moved = np.empty_like(want)
+    np.put_along_axis(moved, order, np.take_along_axis(want, np.flip(order, axis), axis), axis)
+    return o.gave(x, moved)

@@ -1,8 +1,9 @@
-"""A power series in the place of a derivative: right near 0, and wrong far away."""
+"""A power series in the place of a derivative, of numbers or of a matrix: right near 0, and wrong far away."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -106,3 +107,52 @@ def _compared(yours: np.ndarray, right: np.ndarray, x: str, whose: str) -> str:
     return (
         f"{what}, in which {power} " + (how or f"is {number(float(np.round(ratio, 4)))} times the right one") + "; besides, it ends there"
     )
+
+
+# ---------- series of a matrix
+
+SERIES_OF_MATRICES: dict[str, Callable[[int], float]] = {
+    "the exponential of {}": lambda n: 1 / math.factorial(n),
+    "the inverse of 1 - {}": lambda n: 1.0,
+}
+MOST_POWERS = 60  # until the series of forward stands still
+LONGEST_SERIES = 12  # terms of one that is cut
+LARGEST_MATRIX = 16
+
+
+def find_matrix_series(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The gradient of a matrix function whose power series was cut after some terms."""
+    for o in wrong:
+        shape = np.shape(o.names[x])
+        if o.reference.elementwise or len(shape) != 2 or shape[0] != shape[1] or not shape == o.out.shape == o.got[x].shape:
+            return None
+        if not 1 < shape[0] <= LARGEST_MATRIX:
+            return None
+    for said, coefficient in SERIES_OF_MATRICES.items():
+        if not all(_is_sum(o, x, coefficient) for o in wrong):
+            continue
+        for terms in range(2, LONGEST_SERIES):
+            if all(o.gave(x, _gradient_of_series(o, x, coefficient, terms)) for o in wrong):
+                text = f"is that of a series cut after {terms} terms: forward is {said.format(x)}, all of it"
+                return Mistake("series", text, len(wrong) > 1)
+    return None
+
+
+def _is_sum(o: Observation, x: str, coefficient: Callable[[int], float]) -> bool:
+    a = np.asarray(o.names[x])
+    power = np.eye(len(a))
+    total = coefficient(0) * power
+    for n in range(1, MOST_POWERS):
+        power = power @ a
+        total = total + coefficient(n) * power
+    return close(total, o.out)
+
+
+def _gradient_of_series(o: Observation, x: str, coefficient: Callable[[int], float], terms: int) -> np.ndarray:
+    """Of the sum of c_n A^n, n below `terms`: c_n times the sum of A'^i g A'^(n-1-i)."""
+    a = np.asarray(o.names[x]).T
+    powers = [np.linalg.matrix_power(a, n) for n in range(terms)]
+    value = np.zeros_like(a)
+    for n in range(1, terms):
+        value = value + coefficient(n) * sum(powers[i] @ o.g @ powers[n - 1 - i] for i in range(n))
+    return value

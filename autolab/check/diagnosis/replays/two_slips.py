@@ -82,7 +82,7 @@ def _products(o: Observation, x: str, tried: Sequence[tuple[Family, np.ndarray]]
 def _pairs(changes: np.ndarray, target: np.ndarray) -> Iterator[tuple[int, int]]:
     """Which two rows add up to the target along a random direction, those that were tried first before the others."""
     direction = np.random.default_rng(8).uniform(0.5, 1.5, changes.shape[1])
-    along, wanted = changes @ direction, float(target @ direction)
+    along, wanted = np.einsum("ij,j->i", changes, direction), float(target @ direction)  # BLAS would start threads
     order = np.argsort(along)
     near = 1e-9 * (np.abs(along) + np.abs(wanted))
     low = np.searchsorted(along[order], wanted - along - near)
