@@ -16,7 +16,7 @@ def by_tanh(gates: Any, w: Any, curved: Any) -> Any:
     curved: for each gate whether it is a tanh itself.
     """
     scale = np.repeat(np.where(curved, 1, 0.5), w.shape[1]).astype(w.dtype)
-    return gates * scale, np.ascontiguousarray(w.T) * scale, scale
+    return np.multiply(gates, scale, order="C"), np.ascontiguousarray(w.T) * scale, scale
 
 
 # What an LSTM's gates were, by the id of the array of its cells, as long as that lives, for one way back, which writes into them.
@@ -69,9 +69,7 @@ def lstm_back(g: Any, xs: Any, out: Any, out_1: Any) -> Any:
         for a, state in zip(kept, before):
             open_step(a, state)
     steps, sequences, units = out.shape
-    by_gate = np.ascontiguousarray(
-        kept.reshape(steps, sequences, 4, units).transpose(2, 0, 1, 3)
-    )  # a pass over a part takes 6 times as long
+    by_gate = kept.reshape(steps, sequences, 4, units).transpose(2, 0, 1, 3).copy()  # a pass over a part takes 6 times as long
     i, f, n, o = by_gate
     slopes = by_gate * by_gate
     np.subtract(by_gate[:2], slopes[:2], out=slopes[:2])

@@ -18,7 +18,7 @@ Shares = tuple[np.ndarray, np.ndarray]  # the shares, and what each of them is m
 
 
 def find_normalisation(wrong: Sequence[Observation], x: str) -> Mistake | None:
-    """What stands in the place of the derivative of the shares, along one axis, in all these calls."""
+    """What a rule has for the derivative of the shares, along one axis, in all these calls."""
     if wrong[0].reference.elementwise or not all(_is_of_rows(o, x) for o in wrong):
         return None
     for axis in range(-1, -wrong[0].want[x].ndim - 1, -1):
@@ -46,7 +46,7 @@ def _shares(a: np.ndarray, axis: int) -> Shares:
 
 
 SHARES: dict[str, Callable[[np.ndarray, int], Shares]] = {"softmax(x)": _softmax, "x / sum(x)": _shares}
-Outer = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of the shares and their factor: what stands there
+Outer = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of the shares and their factor: what a rule has there
 WAYS: list[tuple[str, str, Outer]] = [
     ("term", "differs from the right one by a multiple of {0} in each row: the derivative of the sum below it is missing or wrong",
      lambda p, factor: factor),
