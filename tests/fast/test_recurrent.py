@@ -48,7 +48,7 @@ def test_a_second_backward_pass_gives_the_same():
 
 
 @pytest.mark.parametrize("layout", [(0, 1, 2), (2, 0, 1), (2, 1, 0)], ids=str)
-@pytest.mark.parametrize("steps, sequences, units", [(7, 3, 5), (2, 1, 1)])
+@pytest.mark.parametrize(("steps", "sequences", "units"), [(7, 3, 5), (2, 1, 1)])
 def test_gradients_are_those_of_the_formula_with_and_without_the_gates(steps, sequences, units, layout):
     rng = np.random.default_rng(0)
     state = sequences, units
