@@ -156,3 +156,8 @@ def test_a_rule_that_fails_for_a_shape_is_not_told_that_numbers_are_too_large():
 
     text = said("softmax", rule)
     assert "not enough values to unpack" in text and "With large or tiny numbers" not in text
+
+
+def test_a_value_that_would_be_compared_with_itself_alone_is_not_said_to_be_used():
+    text = said("median", lambda g, x: g * np.ones_like(x) / x.size)
+    assert "where the result of forward belongs" not in text

@@ -252,3 +252,19 @@ def test_two_results_in_place_of_one_are_not_called_a_shape():
 def test_a_gradient_that_is_none_asks_for_a_return():
     (found,) = check("fourth_power", lambda g, x: None).diagnoses
     assert "ends without `return`" in found.hint
+
+
+def test_what_forward_did_not_save_is_said_and_no_array_is_blamed():
+    class Exp(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, g):
+            (out,) = ctx.saved_tensors
+            return g * out
+
+    text = check("exp", Exp).diagnoses[0].text
+    assert "backward takes 1 of what forward saved, and forward saved nothing: does it call `ctx.save_for_backward`?" in text
+    assert "axes" not in text

@@ -99,6 +99,12 @@ FAILURES = (
             SQUARE_SAID),
     Failure(r"(?:Singular matrix|linalg\.\w+:.*singular)", ("variable",),
             "The matrix that is inverted has no inverse: it is another one than forward's"),
+    Failure(r"not enough values to unpack \(expected (\d+), got 0\).*saved_tensors", ("none",),
+            "backward takes {} of what forward saved, and forward saved nothing: does it call `ctx.save_for_backward`?"),
+    Failure(r"not enough values to unpack \(expected (\d+), got (\d+)\).*saved_tensors", ("none",),
+            "backward takes {} of what forward saved, and forward saved {}"),
+    Failure(r"too many values to unpack \(expected (\d+).*saved_tensors", ("unpack",),
+            "backward takes {} of what forward saved, and forward saved more"),
     Failure(r"too many values to unpack \(expected (\d+)", ("2-D only",), "The line expects {} axes, and the array has more"),
     Failure(r"not enough values to unpack \(expected (\d+), got (\d+)", ("2-D only",), "The line expects {} axes, and the array has {}"),
     Failure(r"Cannot cast ufunc '\w+' output from dtype\('(\w+)'\) to dtype\('(\w+)'\)", ("integer", "dtype"),
@@ -130,7 +136,8 @@ def failure(answer: Any, where: str = "") -> Diagnosis:
     found = fault(answer, where)
     if found.family != "exception":
         return found
-    known = next(((f, m) for f in FAILURES if (m := re.search(f.message, answer.fault.text, re.DOTALL))), None)
+    said = f"{answer.fault.text} {answer.fault.line or ''}"
+    known = next(((f, m) for f in FAILURES if (m := re.search(f.message, said, re.DOTALL))), None)
     if known is None:
         return found
     kind, match = known

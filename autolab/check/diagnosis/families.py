@@ -218,7 +218,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
             asks = other == "g" and set("<>") & set(reference.formulas.get(x, ""))
             text = f"uses {value_in_words(other)} where {value_in_words(needed)} belongs" + ": the mask asks g" * bool(asks)
             yield Family("mask from g" if asks else "variable", text,
-                         lambda o, x, n=needed, m=other: _rule(o, x, **{n: _only(_counts(o, x, n), {**o.names, "g": o.g}[m])}))  # fmt: skip
+                         lambda o, x, n=needed, m=other: _instead(o, x, n, m))  # fmt: skip
     if not reference.elementwise:
         text = "keeps only the effect of each entry on its own result; here every entry also changes the others"
         yield Family("diagonal only", text, _diagonal_only)
@@ -241,6 +241,16 @@ def _exchanged(o: Observation, x: str, other: str) -> np.ndarray:
     _only(np.shape(o.names[x]) == np.shape(o.names[other]), inputs)
     names = o.reference.environment(list(inputs.values()), o.settings)
     return o.reference.gradient(x, _only(np.shape(names["out"]) == o.g.shape, o.g), names)
+
+
+def _instead(o: Observation, x: str, needed: str, other: str) -> np.ndarray:
+    """The gradient with another value in the place of one that counts. A value that is only compared with itself then is none."""
+    if other == "g":
+        return _rule(o, x, **{needed: _only(_counts(o, x, needed), o.g)})
+    found = _rule(o, x, **{needed: _only(_counts(o, x, needed), o.names[other])})
+    value = np.asarray(o.names[other])
+    noise = np.resize(np.linspace(0.3, 2.7, 7), value.shape)
+    return _only(value.dtype.kind != "f" or not close(_rule(o, x, **{needed: noise, other: noise}), found), found)
 
 
 def _counts(o: Observation, x: str, name: str) -> bool:
