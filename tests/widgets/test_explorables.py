@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -313,7 +314,8 @@ def test_with_one_thread_a_room_trains_in_turn_with_the_page(monkeypatch):
             turns.append(room._done)
         return room
 
-    room = asyncio.run(page())
+    with ThreadPoolExecutor(1) as beside:  # where no browser of an earlier test has a loop of its own
+        room = beside.submit(asyncio.run, page()).result()
     assert room._thread is None and room.running and 0 < room._done < 400
     room.wait()
     assert room._done == 400 and not room.running
