@@ -417,20 +417,6 @@ def test_under_the_hand_the_picture_stays_where_it_is_when_the_sentence_is_short
     assert place.bounding_box()["y"] < before
 
 
-def test_under_the_hand_the_picture_stays_where_it_is_when_the_sentence_is_longer(opened, drag):
-    page, driven = opened(tall())
-    page.set_viewport_size({"width": 900, "height": 900})
-    driven.root.locator(".al-graph").get_by_role("slider").press("ArrowRight")
-    expect(driven.status).to_have_text("Short.")
-    place = driven.root.locator(".al-graph")
-    before = place.bounding_box()["y"]
-    drag(page, driven.root.locator(".al-handle"), XS[5] - XS[6], release=False)
-    expect(driven.status).to_contain_text("A long sentence.")
-    assert place.bounding_box()["y"] == before
-    page.mouse.up()
-    assert place.bounding_box()["y"] > before
-
-
 def tall():
     """A picture that is higher than the screen, with a handle; what is said is long at the start only."""
     return Panel(

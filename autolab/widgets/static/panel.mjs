@@ -106,7 +106,7 @@ function panel(model, el) {
   const touch = hands(place, {
     controls, tracks: model.get("tracks") || {}, go, act, at: () => model.get("at"), past: () => model.get("past"),
     can, canSet, stuck, same: (at) => keyOf(at) === keyOf(model.get("at")),
-    restore: (at, past) => change(model, { at, past }), drawn: () => { hold(0); reveal(shown); },
+    restore: (at, past) => change(model, { at, past }), drawn: () => { status.style.minHeight = ""; reveal(shown); },
     tell: (words) => { readout.textContent = words; }, peek,
   });
 
@@ -285,22 +285,13 @@ function panel(model, el) {
     place.scrollBy({ left: by(left, left + w * scale, place.clientWidth), top: by(top, top + tall * scale, place.clientHeight), behavior: calm() ? "auto" : "smooth" });
   }
 
-  let held = 0; // the height of the sentence while a hand is on the picture: a shorter one leaves room, a longer one covers its top
-  function hold(height) {
-    held = height;
-    status.style.minHeight = held ? `${held}px` : "";
-    status.style.marginBottom = "";
-    status.classList.toggle("al-held", held > 0);
-  }
-
   function show(frame) {
     const before = shown;
     shown = frame;
     if (steps && before) way = Math.sign(frame.key.split(",")[controls.indexOf(steps)] - before.key.split(",")[controls.indexOf(steps)]);
     const parts = model.get("parts");
-    if (touch.busy()) hold(held || status.getBoundingClientRect().height);
+    if (touch.busy()) status.style.minHeight = `${status.getBoundingClientRect().height}px`; // a shorter sentence does not move the picture from under the hand
     if (status.textContent !== frame.sentence) status.textContent = frame.sentence;
-    if (held) status.style.marginBottom = `${10 + held - status.getBoundingClientRect().height}px`;
     status.classList.toggle("al-error", Boolean(frame.error));
     const has = (words) => frame.picture.some((i) => parts[i].includes(words)), handy = has("tabindex=");
     const moves = Boolean(before) && !dragging && !quiet && !touch.busy() && !scrub?.busy() && !calm();
