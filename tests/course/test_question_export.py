@@ -198,7 +198,9 @@ def refused_by_schema(root):
             found.append(f"{name}: {children}")
         found += [f"{name} without {a}" for a in QTI_REQUIRED.get(name, "").split() if a not in element.attrib]
         found += [
-            f"{name} {value}" for a, value in element.attrib.items() if "dentifier" in a and not re.fullmatch(r"[^\W\d][\w.-]*", value)
+            f"{name} {value}"
+            for a, value in element.attrib.items()
+            if a.lower().endswith("identifier") and not re.fullmatch(r"[^\W\d][\w.-]*", value)
         ]
     return found
 
