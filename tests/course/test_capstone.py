@@ -48,7 +48,7 @@ def engine(extra=""):
 
 
 def verdict(name, candidate, seed=3):
-    return judge_behaviour(BEHAVIOURS[name], LocalPlayer(BEHAVIOURS[name], candidate), seed=seed)
+    return judge_behaviour(BEHAVIOURS[name], LocalPlayer(BEHAVIOURS[name], candidate, busy=True), seed=seed)
 
 
 @pytest.mark.parametrize("name", MILESTONES)

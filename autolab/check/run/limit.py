@@ -62,14 +62,15 @@ def _alarm(seconds: float, timer: int, sent: int) -> Iterator[None]:
 @contextlib.contextmanager
 def _watchdog(seconds: float) -> Iterator[None]:
     # Signals reach the main thread only, and not on Windows; an exception can be sent to any thread.
-    target, done, turn = ctypes.c_ulong(threading.get_ident()), threading.Event(), threading.Lock()
+    target, done, sent, turn = threading.get_ident(), threading.Event(), threading.Event(), threading.Lock()
 
     def watch():
         wait = seconds
         while not done.wait(wait):
             with turn:
                 if not done.is_set():
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(TooLong))
+                    sent.set()
+                    _send(target, TooLong)
             wait = AGAIN
 
     thread = threading.Thread(target=watch, daemon=True)
@@ -79,5 +80,23 @@ def _watchdog(seconds: float) -> Iterator[None]:
     finally:
         with turn:
             done.set()
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(target, None)  # one that was sent and has not arrived
         thread.join()
+        if sent.is_set():
+            _take_what_was_sent(target)
+
+
+def _send(thread: int, error: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+
+
+def _take_what_was_sent(thread: int) -> None:
+    # The last TooLong may not have arrived. Another error takes its place and is caught here. Sending None instead would leave the
+    # interpreter's mark that something waits: Python 3.11 then calls a profiled function for ever.
+    with contextlib.suppress(_Nothing):
+        _send(thread, _Nothing)
+        while True:
+            pass
+
+
+class _Nothing(BaseException):
+    """Takes the place of an error that is not wanted any more."""
