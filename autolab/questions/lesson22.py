@@ -78,11 +78,11 @@ step = prediction(
 )
 
 
-@draws(mu=(1, 10), sigma=(1, 3))
+@draws(mu=(1, 12), sigma=(1, 3))
 def thirty(mu=1, sigma=1):
     moment = mu**4 / sigma**2 + 18 * mu**2 + 15 * sigma**2
     mean = slope(lambda mu: mu**2 + sigma**2, mu)
-    if not (mu**4 * 100 % sigma**2 == 0):
+    if mu**4 % sigma**2:
         return None
     return number(
         f"For x² and a normal x with mu = {mu} and sigma = {sigma}, the mean square of an estimate by the score function is mu⁴/sigma² + 18 mu² + 15 sigma², and its mean is 2 mu. What is the variance of a single estimate?",

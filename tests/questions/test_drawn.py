@@ -44,7 +44,7 @@ def of_makers(lesson):
 def by_hand(value):
     """Is this a number that a person can work out in a minute: of few digits, a simple fraction, or a power?"""
     digits = len(f"{value:.12g}".lstrip("-").replace(".", "").partition("e")[0].strip("0"))
-    fraction = any(abs(value * n - round(value * n)) < 1e-6 * max(1, abs(value * n)) and abs(value * n) < 10_000 for n in range(1, 1025))
+    fraction = any(abs(value * n - round(value * n)) < 1e-8 and abs(value * n) < 10_000 for n in range(1, 1025))
     power = any((root := round(abs(value) ** (1 / n))) > 1 and math.isclose(root**n, abs(value), rel_tol=1e-9) for n in range(2, 31))
     inverse = value != 0 and abs(1 / value - round(1 / value)) < 1e-6 * abs(1 / value)
     return digits <= 5 or fraction or power or inverse
