@@ -56,7 +56,7 @@ def product(a=1, b=1, x=3):
 @draws(k=(1, 6), low=(0, 5), high=(2, 12))
 def kink(k=2, low=1, high=5):
     left, right = (slope(lambda x: torch.relu(x - k), x) for x in (low, high))
-    if not (low < k < high):
+    if not low < k < high:
         return None
     return prediction(
         f"The derivative of relu(x - {k}) at x = {low}, and at x = {high}?",

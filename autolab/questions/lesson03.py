@@ -143,9 +143,9 @@ def chain(a=2, b=1, n=3, x=1):
 @draws(n=[2, 3, 4, 5, 8, 10, 50, 100, 1000, 2000], m=[2, 3, 4, 5, 8, 10, 50, 100, 1000, 2000])
 def passes(n=3, m=1000):
     right = min(torch.empty(m, n).shape)  # a Jacobian has a row for each output, a column for each input
-    cheap, dear = (f"Forward mode: a column of {m} numbers for each of the {n} inputs.", "reverse mode, with a pass for each output")
+    cheap, other = (f"Forward mode: a column of {m} numbers for each of the {n} inputs.", "reverse mode, with a pass for each output")
     if n > m:
-        cheap, dear = (f"Reverse mode: a row of {n} numbers for each of the {m} outputs.", "forward mode, with a pass for each input")
+        cheap, other = (f"Reverse mode: a row of {n} numbers for each of the {m} outputs.", "forward mode, with a pass for each input")
     if n == m:
         return None
     return number(
@@ -153,7 +153,7 @@ def passes(n=3, m=1000):
         right,
         why=cheap,
         wrong=[
-            (max(n, m), f"That is {dear}."),
+            (max(n, m), f"That is {other}."),
             (n * m, "That is the number of entries. A pass gives a whole row or column of them."),
             (1, f"One pass follows one {'input' if n < m else 'output'}. There are {words(right)}."),
             (n + m, "The two modes are not combined. One alone gives all of it."),

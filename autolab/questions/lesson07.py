@@ -88,8 +88,8 @@ gradcheck = prediction(
     ]
 )
 def relu(n=1_000_000):
-    x = torch.empty(1, dtype=torch.float32).expand(n)
-    if not (n % 8 == 0):
+    x = torch.zeros(1, dtype=torch.float32).expand(n)
+    if n % 8:
         return None
     return number(
         f"x has {words(n)} float32 numbers. How many bytes does the mask `x > 0` take?",

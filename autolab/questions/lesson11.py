@@ -18,7 +18,7 @@ def round(p=11, extra=1):
         if 2 * (exact - low) == step
         else f"goes to the nearer one, {right:g}"
     )
-    if not (extra % step):
+    if extra % step == 0:
         return None
     return number(
         f"The fraction of float16 has 10 bits. What is {2**p} + {extra} in float16?",

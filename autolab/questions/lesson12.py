@@ -89,7 +89,7 @@ def schedule(part=1 / 2, total=20, rate=0.1):
         optimizer.step()
         scheduler.step()
     cos = math.cos(math.pi * epochs / total)
-    if not (part == 1 / 2 or total % 3 == 0):
+    if part != 1 / 2 and total % 3:
         return None
     return number(
         f"CosineAnnealingLR(optimizer, T_max={total}), with lr={rate} at the start. What is the learning rate after {int(part * total + 0.5)} epochs?",

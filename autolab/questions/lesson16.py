@@ -13,7 +13,7 @@ from autolab.widgets.questions import choice, number, order, prediction, several
 def three(i=1, j=2, k=3):
     p = torch.tensor([2.0**-i, 2.0**-j, 2.0**-k], dtype=torch.float64)
     total = i + j + k
-    if not (total % 3 == 0):
+    if total % 3:
         return None
     return number(
         f"To the three letters that came, a model gave the probabilities 1/{2**i}, 1/{2**j} and 1/{2**k}. What is its loss, the mean of -log p?",

@@ -12,7 +12,7 @@ from autolab.widgets.questions import choice, number, order, prediction, several
 def third(a=2, b=4, c=9, d=1):
     values = torch.tensor([[a, 0], [b, 2], [c, 1], [d, 5]], dtype=torch.float64)
     means = torch.softmax(torch.zeros(4, 4, dtype=torch.float64).masked_fill(torch.ones(4, 4).tril() == 0, -math.inf), 1) @ values
-    if not ((a + b + c) % 3 == 0):
+    if (a + b + c) % 3:
         return None
     return number(
         f"The vectors are ({a}, 0), ({b}, 2), ({c}, 1), ({d}, 5). What is the first number of the mean at the third place?",

@@ -159,7 +159,7 @@ def bound(operations=12, n=5):
 def compressed(rows=500, columns=300, colours=7):
     return shape(
         f"A Jacobian of {rows} rows and {columns} columns is compressed with {colours} colours of columns. Shape of the compressed matrix?",
-        tuple((torch.empty(rows, columns) @ torch.empty(columns, colours)).shape),
+        tuple((torch.zeros(rows, columns) @ torch.zeros(columns, colours)).shape),
         why=f"One column of {rows} entries for each pass.",
         wrong=[
             ((colours, columns), f"That would be {words(colours)} backward passes, for colours of rows."),

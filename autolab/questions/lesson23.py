@@ -70,7 +70,7 @@ shards = prediction(
 def ring(p=4, n=1000):
     size, chunk = 4 * n, 4 * n / p
     steps = 2 * (p - 1)
-    if not (n % p == 0):
+    if n % p:
         return None
     return number(
         f"{words(p).capitalize()} workers, an array of {n} float32 numbers. How many bytes does each worker send in a ring all-reduce?",
@@ -153,7 +153,7 @@ def zero(total=107.8, n=64):
 @draws(n=[10, 20, 30, 40, 60, 70, 80, 90], m=[10, 20, 30, 40, 60, 70, 80, 90], g=(1, 9), h=(1, 9))
 def unequal(n=30, m=10, g=1, h=5):
     right = slope(lambda x: (n * g + m * h) * x / (n + m), 1)
-    if not (n != m and right * 10 % 1 == 0):
+    if n == m or right * 10 % 1:
         return None
     return number(
         f"Shards of {n} and {m} examples have mean gradients {g} and {h}. What is the gradient of the mean loss over all {n + m}?",
