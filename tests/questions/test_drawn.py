@@ -29,7 +29,10 @@ FIXED = {
     "04 loop": MEASURED, "10 disk": MEASURED, "11 digits": MEASURED, "17 compiled": MEASURED,
 }  # fmt: skip
 # Answers that need a logarithm, a power of e or a root: with a pocket calculator.
-CALCULATED = {("00", "guess"), ("14", "first_loss"), ("16", "three"), ("16", "start"), ("17", "temperature"), ("17", "divided")}
+CALCULATED = {
+    ("00", "guess"), ("12", "knows_nothing"), ("14", "first_loss"), ("16", "three"), ("16", "start"), ("16", "perplexity"),
+    ("17", "temperature"), ("17", "divided"),
+}  # fmt: skip
 
 
 def has_digits(question):
