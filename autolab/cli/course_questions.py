@@ -14,7 +14,11 @@ import click
 @click.option("--for", "system", type=click.Choice(["moodle", "qti", "cells"]), help="What to write; a list to read if not given.")
 @click.option("--kind", "kinds", multiple=True, help="Only these: choice, several, number, shape, order. May be given several times.")
 @click.option("--predictions", is_flag=True, help="Also what lessons ask before a cell is run. Read these first: they are about its lines.")
-@click.option("--draw", type=click.IntRange(1, 50), help="So many of each question with drawn numbers instead, answers by the engine.")
+@click.option(
+    "--draw",
+    type=click.IntRange(1, 50),
+    help="So many of each question with numbers instead, predictions included, numbers drawn, answers by the engine.",
+)
 @click.option("--seed", default=0, show_default=True, help="Other numbers for each seed; with --draw.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="A file to write to; what is there is replaced.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON, with right answers and explanations.")

@@ -1,42 +1,65 @@
 """What lesson 00 asks."""
 
+import math
+
+import autolab as torch
+from autolab import nn
+from autolab.questions.drawn import draws, slope
+from autolab.utils.wording import signed, words
 from autolab.widgets.questions import choice, number, prediction
 
-gradient = prediction(
-    "What is the derivative of (4w - 10)² at w = 1? (If you turn w up a little, does the loss grow or shrink?)",
-    -48,
-    why="2 · (4w - 10) · 4 = 2 · (-6) · 4. Negative: turning w up makes the loss smaller.",
-    wrong={
-        48: "The sign says which way. 4w - 10 is -6 at w = 1, so it is negative.",
-        -12: "2 · (4w - 10) = -12 is the outer derivative. The inner one is 4.",
-        36: "That is the loss itself.",
-        -6: "That is 4w - 10. Its square has the derivative 2 · (-6), times the inner one.",
-    },
-)
 
-net = prediction(
-    "64 numbers in, 32 in between, 10 scores out; a layer from n to m has n·m weights and m biases. How many parameters are there?",
-    2410,
-    why="64 · 32 + 32 = 2080, and 32 · 10 + 10 = 330.",
-    wrong={
-        2368: "These are the weights. Each layer also has its biases, 32 and 10.",
-        2080: "That is the first layer.",
-        20480: "The layers follow each other: their numbers add.",
-    },
-)
+@draws(a=(2, 5), b=(1, 12), w=(1, 4))
+def gradient(a=4, b=10, w=1):
+    u = a * w - b
+    way = "Negative: turning w up makes the loss smaller." if u < 0 else "Positive: turning w up makes the loss larger."
+    if u == 0:
+        return None
+    return number(
+        f"What is the derivative of ({a}w - {b})² at w = {w}? (If you turn w up a little, does the loss grow or shrink?)",
+        slope(lambda w: (a * w - b) ** 2, w),
+        why=f"2 · ({a}w - {b}) · {a} = 2 · {signed(u)} · {a}. {way}",
+        wrong=[
+            (-2 * u * a, f"The sign says which way. {a}w - {b} is {u} at w = {w}, so it is {'negative' if u < 0 else 'positive'}."),
+            (2 * u, f"2 · ({a}w - {b}) = {2 * u} is the outer derivative. The inner one is {a}."),
+            (u**2, "That is the loss itself."),
+            (u, f"That is {a}w - {b}. Its square has the derivative 2 · {signed(u)}, times the inner one."),
+        ],
+    )
 
-guess = prediction(
-    "A network that knows nothing gives all ten digits about the same score. What is its loss, -ln p, about?",
-    2.3,
-    tolerance=0.03,
-    why="Equal scores make equal probabilities, 1/10 each: -ln(1/10) = ln 10 = 2.303. The first loss of a network should be near it; if it is not, something is wrong before training has begun.",
-    wrong={
-        0.1: "That is the probability p of each digit. The loss is -ln p.",
-        1: "That is the logarithm to base 10. Here it is the natural one.",
-        0: "That would be a network that is certain, and right.",
-        -2.3: "ln(1/10) is negative; the minus sign in front of it makes the loss positive.",
-    },
-)
+
+@draws(n=[16, 20, 30, 50, 64, 100], h=[8, 10, 20, 32, 40], m=[2, 3, 5, 10])
+def net(n=64, h=32, m=10):
+    layers = nn.Sequential(nn.Linear(n, h), nn.ReLU(), nn.Linear(h, m))
+    first = n * h + h
+    return number(
+        f"{n} numbers in, {h} in between, {m} scores out; a layer from n to m has n·m weights and m biases. How many parameters are there?",
+        sum(p.numel() for p in layers.parameters()),
+        why=f"{n} · {h} + {h} = {first}, and {h} · {m} + {m} = {h * m + m}.",
+        wrong=[
+            (n * h + h * m, f"These are the weights. Each layer also has its biases, {h} and {m}."),
+            (first, "That is the first layer."),
+            (n * h * m, "The layers follow each other: their numbers add."),
+        ],
+    )
+
+
+@draws(classes=(3, 45))
+def guess(classes=10):
+    loss = nn.functional.cross_entropy(torch.zeros(1, classes), torch.tensor([0])).item()
+    return number(
+        f"A network that knows nothing gives all {words(classes)} {'digits' if classes == 10 else 'classes'} about the same score. What is its loss, -ln p, about?",
+        round(loss, 2),
+        tolerance=0.01,
+        why=f"Equal scores make equal probabilities, 1/{classes} each: -ln(1/{classes}) = ln {classes} = {loss:.3f}. The first loss of a network should be near it; if it is not, something is wrong before training has begun.",
+        wrong=[
+            (1 / classes, "That is the probability p of each class. The loss is -ln p."),
+            (math.log10(classes), "That is the logarithm to base 10. Here it is the natural one."),
+            (0, "That would be a network that is certain, and right."),
+            (-loss, f"ln(1/{classes}) is negative; the minus sign in front of it makes the loss positive."),
+        ],
+    )
+
 
 slip = prediction(
     "y = x², and g arrives. The rule sends g * x. What should it send?",
@@ -47,6 +70,49 @@ slip = prediction(
         "g * x * x": "That is g times the value of y. The derivative of x² is 2x.",
     },
 )
+
+
+@draws(q=[-9, -8, -7, -6, -5, -4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8, 9], k=(2, 9))
+def sent(q=-3, k=4):
+    sends = slope(lambda x: q * k * (k * x), 1)
+    return choice(
+        f"{q * k} arrived at a multiplication by {k}. What did it send on, and why?",
+        [
+            (
+                f"{q * k}, because a multiplication does not change a gradient",
+                "That is what a subtraction does: if u = p - 10, then u moves exactly as p does.",
+            ),
+            (
+                f"{q}: divided by {k}",
+                f"The input moves the product by {words(k)} times as much, so the loss reacts {words(k)} times as strongly to it.",
+            ),
+            (
+                f"{sends:g}: times {k}",
+                f"What arrives is multiplied by the box's own derivative, here {k}. That is the chain rule, one factor at a time.",
+            ),
+        ],
+        f"{sends:g}: times {k}",
+    )
+
+
+@draws(w=(1, 6), a=(2, 5), b=(1, 10), rate=[0.1, 0.01, 0.05])
+def downhill(w=3, a=4, b=10, rate=0.1):
+    g = slope(lambda w: (a * w - b) ** 2, w)
+    if g == 0:
+        return None
+    return number(
+        f"The loss is ({a}w - {b})² and w = {w}. What is w after one step with learning rate {rate}?",
+        w - rate * g,
+        why=f"The gradient is 2 · ({a} · {w} - {b}) · {a} = {g:g}, and the step goes against it: {w} - {rate} · {signed(g)}.",
+        wrong=[
+            (w + rate * g, "That step goes uphill: the gradient is subtracted."),
+            (w - g, "The gradient is multiplied by the learning rate first."),
+            (w - rate * g / a, f"The inner derivative, {a}, is missing in the gradient."),
+            (w - rate * g / 2, "The 2 of the square is missing in the gradient."),
+            (g, "That is the gradient. The question is where the step leads."),
+        ],
+    )
+
 
 quiz = (
     "00 start here",
@@ -68,15 +134,7 @@ quiz = (
         },
         "One",
     ),
-    choice(
-        "In the stepper, −12 arrived at the multiplication by 4. What did it send on, and why?",
-        {
-            "−12, because a multiplication does not change a gradient": "That is what the subtraction did: if u = p - 10, then u moves exactly as p does.",
-            "−3: divided by 4": "`w` moves the product by four times as much, so the loss reacts four times as strongly to `w`, not a quarter.",
-            "−48: times 4": "What arrives is multiplied by the box's own derivative, here 4. That is the chain rule, one factor at a time.",
-        },
-        "−48: times 4",
-    ),
+    sent,
     choice(
         "The network gets 98 % of the held-out digits right. Why were they held out?",
         {
@@ -86,14 +144,5 @@ quiz = (
         },
         "To see what it does with digits that it was not trained on",
     ),
-    number(
-        "The loss is (4w - 10)². What is its gradient at w = 3?",
-        16,
-        why="2 · (12 - 10) · 4 = 16: w is too large, and the sign says so.",
-        wrong={
-            -48: "That is the gradient at w = 1.",
-            4: "2 · (12 - 10) is what arrives at the prediction 4w. The factor 4 is missing.",
-            8: "2 · 4: the bracket itself, 12 - 10 = 2, is missing.",
-        },
-    ),
+    downhill,
 )

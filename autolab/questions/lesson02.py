@@ -1,5 +1,8 @@
 """What lesson 02 asks."""
 
+import autolab as torch
+from autolab.questions.drawn import draws, graph_nodes, leaves, slope
+from autolab.utils.wording import times, words
 from autolab.widgets.questions import choice, number, order, prediction, several
 
 leaf = prediction(
@@ -32,55 +35,86 @@ lines = prediction(
     },
 )
 
-shared = prediction(
-    "s = a · b, then three times s = s + s. How many lines does show print?",
-    31,
-    why="1 + 2 + 4 sums, and eight times the product with its two leaves: 7 + 24.",
-    wrong={
-        6: "That is the number of nodes: three sums, a product, two accumulators. But show comes to the shared ones again and again.",
-        7: "These are the sums. At the end of each of the eight paths are the product and two leaves.",
-        15: "The product has two lines of its own below it, one for each leaf.",
-        63: "There are three sums, not four.",
-    },
-)
 
-dynamic = prediction(
-    "f(x) is x² where x > 0, and 3x elsewhere. What is the derivative at x = -2, as backward computes it?",
-    3,
-    why="At -2 the second branch ran. The first left no trace, so 3x is all there is to differentiate.",
-    wrong={
-        -4: "That is the derivative of x², the branch that did not run at -2.",
-        -1: "The two branches are not added. Only one of them ran.",
-        -6: "That is the value of 3x at -2. Its derivative is the factor of x.",
-        0: "The test x > 0 has no gradient. But the branch behind it ran, and 3x has a derivative.",
-    },
-)
+@draws(factors=(2, 4), n=(1, 8))
+def shared(factors=2, n=3):
+    s, *others = leaves(factors)
+    for leaf in others:
+        s = s * leaf
+    one = 2 * factors - 1  # lines of the product, with its leaves
 
-unrolled = prediction(
-    "h = tanh(w · h + x) runs three times, from a plain h = 0; only w requires a gradient. How many nodes does the graph have, accumulators included?",
-    10,
-    why="Each run leaves a product, a sum and a tanh: nine nodes, and one accumulator for w, which all three products share.",
-    wrong={
-        4: "That is the graph of one run. Each run leaves its own product, sum and tanh.",
-        9: "These are the operations. w has an accumulator.",
-        12: "w is one leaf with one accumulator, however often it is used.",
-        3: "That is one operation a run. The product, the sum and the tanh have a node each.",
-        13: "The numbers x and the first h require no gradient, so they have no node.",
-    },
-)
+    def lines(node):
+        return node is not None and 1 + sum(lines(edge) for edge, _ in node.next_functions)
 
-cost = prediction(
-    "How many bytes does the graph of ten times exp keep, for 1000 numbers of 4 bytes?",
-    40000,
-    why="Ten nodes keep one result of 4000 bytes each. Without the flag, each intermediate result would be gone as soon as the next is there.",
-    wrong={
-        4000: "That is one result. Each of the ten nodes keeps its own.",
-        44000: "Ten results and the input? The rule of exp asks for its result only: g * out.",
-        80000: "Twice too many. A number has 4 bytes here, and only the result is kept, not the input as well.",
-        10000: "These are the numbers. Each takes 4 bytes.",
-        0: "Each exp needs its result for its rule, g * out, so its node keeps it.",
-    },
-)
+    for _ in range(n):
+        s = s + s
+    return number(
+        f"s = {' · '.join('abcd'[:factors])}, then {times(n)} s = s + s. How many lines does show print?",
+        lines(s.grad_fn),
+        why=f"{' + '.join(str(2**k) for k in range(n))} sums, and {times(2**n)} the {one} lines of the product with its leaves: {2**n - 1} + {2**n * one}.",
+        wrong=[
+            (
+                n + one,
+                f"That is the number of nodes: {n} sums, and {one} for the product and its leaves. But show comes to the shared ones again and again.",
+            ),
+            (2**n - 1, f"These are the sums. At the end of each of the {2**n} paths are the product and its leaves."),
+            (2**n - 1 + 2**n, "The product has lines of its own below it, down to each leaf."),
+            (2 ** (n + 1) - 1 + 2 ** (n + 1) * one, f"That is for one sum more than {words(n)}."),
+        ],
+    )
+
+
+@draws(k=(2, 9), x=(-9, -1))
+def dynamic(k=3, x=-2):
+    return number(
+        f"f(x) is x² where x > 0, and {k}x elsewhere. What is the derivative at x = {x}, as backward computes it?",
+        slope(lambda x: x**2 if x > 0 else k * x, x),
+        why=f"At {x} the second branch ran. The first left no trace, so {k}x is all there is to differentiate.",
+        wrong=[
+            (2 * x, f"That is the derivative of x², the branch that did not run at {x}."),
+            (2 * x + k, "The two branches are not added. Only one of them ran."),
+            (k * x, f"That is the value of {k}x at {x}. Its derivative is the factor of x."),
+            (0, f"The test x > 0 has no gradient. But the branch behind it ran, and {k}x has a derivative."),
+        ],
+    )
+
+
+@draws(n=(2, 40))
+def unrolled(n=3):
+    (w,) = leaves(1)
+    h = torch.tensor(0.0)
+    for _ in range(n):
+        h = torch.tanh(w * h + 1)
+    return number(
+        f"h = tanh(w · h + x) runs {times(n)}, from a plain h = 0; only w requires a gradient. How many nodes does the graph have, accumulators included?",
+        len(graph_nodes(h)),
+        why=f"Each run leaves a product, a sum and a tanh: {words(3 * n)} nodes, and one accumulator for w, which all {words(n)} products share.",
+        wrong=[
+            (4, "That is the graph of one run. Each run leaves its own product, sum and tanh."),
+            (3 * n, "These are the operations. w has an accumulator."),
+            (4 * n, "w is one leaf with one accumulator, however often it is used."),
+            (n, "That is one operation a run. The product, the sum and the tanh have a node each."),
+            (4 * n + 1, "The numbers x and the first h require no gradient, so they have no node."),
+        ],
+    )
+
+
+@draws(k=(2, 12), n=[100, 200, 250, 500, 1000, 2000, 5000])
+def cost(k=10, n=1000):
+    node = torch.exp(torch.zeros(n, dtype=torch.float32, requires_grad=True)).grad_fn
+    return number(
+        f"How many bytes does the graph of {times(k)} exp keep, for {n} numbers of 4 bytes?",
+        k * node._saved_result.nbytes,
+        why=f"{words(k).capitalize()} nodes keep one result of {4 * n} bytes each. Without the flag, each intermediate result would be gone as soon as the next is there.",
+        wrong=[
+            (4 * n, f"That is one result. Each of the {words(k)} nodes keeps its own."),
+            (4 * n * (k + 1), f"{words(k).capitalize()} results and the input? The rule of exp asks for its result only: g * out."),
+            (8 * n * k, "Twice too many. A number has 4 bytes here, and only the result is kept, not the input as well."),
+            (n * k, "These are the numbers. Each takes 4 bytes."),
+            (0, "Each exp needs its result for its rule, g * out, so its node keeps it."),
+        ],
+    )
+
 
 retain = prediction(
     "With a = 2, b = 3, s = a * b and y = s², s receives 2s = 12. What is s.grad after y.backward(), if nothing else is done?",
@@ -91,6 +125,29 @@ retain = prediction(
         "0": "None and 0 are different statements: nothing was stored, against the derivative is zero.",
     },
 )
+
+
+@draws(n=(2, 40))
+def nodes(n=2):
+    a, b = leaves(2)
+    s = a * b
+    for _ in range(n):
+        s = s + s
+    return number(
+        f"`s = a * b`, then `s = s + s` {times(n)}. How many nodes does the graph have, accumulators included, if both a and b require a gradient?",
+        len(graph_nodes(s)),
+        why=f"{words(n).capitalize()} sums, one product and two accumulators; a node used twice is still one node.",
+        wrong=[
+            (
+                2 ** (n + 2) - 1,
+                f"That counts a node once for each path to it: {2**n - 1} sums, {2**n} products, {2 ** (n + 1)} accumulators. Nodes are shared.",
+            ),
+            (n + 1, "These are the operations. Each of the two leaves has an accumulator."),
+            (2 ** (n + 1) - 1, "That counts sums and products once for each path to them, and leaves out the leaves. Nodes are shared."),
+            (n + 2, "There are two leaves, and each has an accumulator of its own."),
+        ],
+    )
+
 
 quiz = (
     "02 the graph",
@@ -114,17 +171,7 @@ quiz = (
         },
         ["y.requires_grad is True", "the first edge of the product is None"],
     ),
-    number(
-        "`s = a * b`, then `s = s + s` twice. How many nodes does the graph have, accumulators included, if both a and b require a gradient?",
-        5,
-        why="Two sums, one product and two accumulators; a node used twice is still one node.",
-        wrong={
-            15: "That counts a node once for each path to it: 1 + 2 sums, 4 products, 8 accumulators. Nodes are shared.",
-            3: "These are the operations. Each of the two leaves has an accumulator.",
-            7: "1 + 2 + 4 counts sums and products once for each path to them, and leaves out the leaves. Nodes are shared.",
-            4: "There are two leaves, and each has an accumulator of its own.",
-        },
-    ),
+    nodes,
     choice(
         "A function has an `if`. What does its graph contain after a call?",
         {

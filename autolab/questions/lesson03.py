@@ -1,69 +1,114 @@
 """What lesson 03 asks."""
 
+import autolab as torch
+from autolab.questions.drawn import draws, slope
+from autolab.utils.wording import power, times, words
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-growth = prediction(
-    "x grows from 1 to 1.001. By how much does y = (3x + 2)² grow, about?",
-    0.03,
-    tolerance=0.001,
-    why="u grows by 0.003, and y by 2u = 10 times that: 30 times the change of x.",
-    wrong={
-        0.003: "That is the growth of u. The square scales it once more, by 2u = 10.",
-        0.01: "That is the factor 2u = 10 alone. But u has already grown three times as much as x.",
-        0.013: "10 + 3. The second factor acts on what the first has made, so they multiply.",
-    },
-)
 
-dead = prediction(
-    "w = 1, x = 2, b = -3, a = relu(wx + b). What is the gradient of a with respect to w?",
-    0,
-    why="wx + b = -1 is negative, so the last factor is 0, and 0 times x is 0.",
-    wrong={
-        2: "That is x, the factor of the product. The ReLU behind it contributes a factor of 0.",
-        1: "The local derivative of ReLU at -1 is 0, not 1: it is flat there.",
-        -2: "ReLU passes the gradient on or stops it. It never turns it round.",
-    },
-)
+@draws(a=(2, 5), b=(1, 9), x=(1, 3))
+def growth(a=3, b=2, x=1):
+    outer = 2 * (a * x + b)
+    return number(
+        f"x grows from {x} to {x}.001. By how much does y = ({a}x + {b})² grow, about?",
+        0.001 * slope(lambda x: (a * x + b) ** 2, x),
+        tolerance=0.001,
+        why=f"u grows by {0.001 * a:g}, and y by 2u = {outer} times that: {outer * a} times the change of x.",
+        wrong=[
+            (0.001 * a, f"That is the growth of u. The square scales it once more, by 2u = {outer}."),
+            (0.001 * outer, f"That is the factor 2u = {outer} alone. But u has already grown {times(a)} as much as x."),
+            (0.001 * (outer + a), f"{outer} + {a}. The second factor acts on what the first has made, so they multiply."),
+        ],
+    )
 
-dead_deep = prediction(
-    "A gradient of 1 passes through ten sigmoids, each at its steepest point, with slope 1/4. About how much of it is left?",
-    9.5e-7,
-    tolerance=1e-7,
-    why="(1/4)¹⁰ is about one millionth. This is the vanishing gradient of deep networks.",
-    wrong={
-        2.5: "Ten times a quarter. Factors along a path multiply; they do not add.",
-        0.025: "A quarter divided by ten. Each sigmoid takes a quarter of what is left.",
-        0.25: "That is what the first of them leaves.",
-        1: "Each sigmoid lets only a quarter through, and that at its steepest point.",
-        0.1: "A tenth would be one factor. There are ten factors, each of them 1/4.",
-    },
-)
 
-price = prediction(
-    "A network has 1,000,000 parameters and one loss. Reverse mode needs one pass for the gradient. How many does forward mode need?",
-    1000000,
-    why="A forward pass answers for one input. The gradient has a million entries, each for another input.",
-    wrong={
-        1: "One pass follows one input. It says how the loss grows if that one parameter grows.",
-        2: "Twice as much would be welcome. But each parameter needs its own pass.",
-        2000000: "Central differences take two runs for each parameter. Forward mode is exact with one pass for each.",
-        1000: "That is the square root. Each of the 1,000,000 entries needs a pass of its own.",
-    },
-)
+@draws(w=(-3, 4), x=(2, 9), b=(-9, 3))
+def dead(w=1, x=2, b=-3):
+    u = w * x + b
+    why, wrong = (
+        (
+            f"wx + b = {u} is negative, so the last factor is 0, and 0 times x is 0.",
+            [
+                (x, "That is x, the factor of the product. The ReLU behind it contributes a factor of 0."),
+                (1, f"The local derivative of ReLU at {u} is 0, not 1: it is flat there."),
+                (-x, "ReLU passes the gradient on or stops it. It never turns it round."),
+            ],
+        )
+        if u < 0
+        else (
+            f"wx + b = {u} is positive, so the last factor is 1, and the product sends x = {x}.",
+            [
+                (0, f"wx + b = {u} is positive: the ReLU is open and has slope 1."),
+                (w, "That is w, the factor of the gradient of x."),
+                (u, "That is the value of a. Its derivative is what w is multiplied by."),
+                (1, "That is the slope of the ReLU. Before it, w is multiplied by x."),
+            ],
+        )
+    )
+    if u == 0:
+        return None
+    return number(
+        f"w = {w}, x = {x}, b = {b}, a = relu(wx + b). What is the gradient of a with respect to w?",
+        slope(lambda w: torch.relu(w * x + b), w),
+        why=why,
+        wrong=wrong,
+    )
 
-association = prediction(
-    "(J₃ J₂) J₁ or J₃ (J₂ J₁), with shapes (1, 1000), (1000, 1000), (1000, 1000). How many times as many multiplications does the second take, about?",
-    500,
-    tolerance=0.02,
-    why="The first: a row times a matrix, twice, 2 · 1000². The second: a matrix times a matrix, 1000³, and then a row.",
-    wrong={
-        1000: "A product of two matrices takes 1000 times as many as that of a row and a matrix. But the first order has two of those.",
-        1: "The result is the same, but J₂ J₁ is a whole matrix of 1000 · 1000 entries, and each takes 1000 multiplications.",
-        2: "Count the entries of J₂ J₁: a million, with 1000 multiplications each.",
-        1000000: "That is 1000³ over 1000. A row times a matrix takes 1000² multiplications, not 1000.",
-        0.002: "The wrong way round: the second order is the expensive one.",
-    },
-)
+
+@draws(parts=(2, 5), n=(3, 10))
+def dead_deep(parts=4, n=10):
+    def shrink(x):
+        for _ in range(n):
+            x = x / parts
+        return x
+
+    left = slope(shrink, 1)
+    return number(
+        f"A gradient of 1 passes through {words(n)} {'sigmoids, each at its steepest point,' if parts == 4 else 'operations, each'} with slope 1/{parts}. About how much of it is left?",
+        left,
+        tolerance=0.1 * left,
+        why=f"(1/{parts}){power(n)} is 1/{parts**n}." + " This is the vanishing gradient of deep networks." * (parts == 4),
+        wrong=[
+            (n / parts, f"{words(n).capitalize()} times 1/{parts}. Factors along a path multiply; they do not add."),
+            (1 / (n * parts), f"1/{parts} divided by {words(n)}. Each one leaves 1/{parts} of what is left."),
+            (1 / parts, "That is what the first of them leaves."),
+            (1, f"Each one lets only 1/{parts} through."),
+            (1 / n, f"1/{n} would be one factor. There are {words(n)} factors, each of them 1/{parts}."),
+        ],
+    )
+
+
+@draws(n=[k * 10_000 for k in (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90, 100, 120, 150, 200, 250, 300)])
+def price(n=1_000_000):
+    return number(
+        f"A network has {n:,} parameters and one loss. Reverse mode needs one pass for the gradient. How many does forward mode need?",
+        torch.empty(1, n).T.shape[0],  # the gradient is one row with an entry for each input
+        why=f"A forward pass answers for one input. The gradient has {n:,} entries, each for another input.",
+        wrong=[
+            (1, "One pass follows one input. It says how the loss grows if that one parameter grows."),
+            (2, "Twice as much would be welcome. But each parameter needs its own pass."),
+            (2 * n, "Central differences take two runs for each parameter. Forward mode is exact with one pass for each."),
+        ],
+    )
+
+
+@draws(n=[50 * k for k in range(2, 40)])
+def association(n=1000):
+    second, first = n**3 + n**2, 2 * n**2
+    return number(
+        f"(J₃ J₂) J₁ or J₃ (J₂ J₁), with shapes (1, {n}), ({n}, {n}), ({n}, {n}). How many times as many multiplications does the second take, about?",
+        (second - n**2) / first,
+        tolerance=0.02,
+        why=f"The first: a row times a matrix, twice, 2 · {n}². The second: a matrix times a matrix, {n}³, and then a row.",
+        wrong=[
+            (n, f"A product of two matrices takes {n} times as many as that of a row and a matrix. But the first order has two of those."),
+            (1, f"The result is the same, but J₂ J₁ is a whole matrix of {n} · {n} entries, and each takes {n} multiplications."),
+            (2, f"Count the entries of J₂ J₁: {n * n:,}, with {n} multiplications each."),
+            (n * n, f"That is {n}³ over {n}. A row times a matrix takes {n}² multiplications, not {n}."),
+            (first / n**3, "The wrong way round: the second order is the expensive one."),
+        ],
+    )
+
 
 kinds = prediction(
     "(f(x + h) - f(x)) / h in double precision, 16 digits. Which h comes closest to the derivative?",
@@ -75,20 +120,50 @@ kinds = prediction(
     },
 )
 
+
+@draws(a=(2, 5), b=(1, 4), n=(3, 4), x=(1, 3))
+def chain(a=2, b=1, n=3, x=1):
+    u = a * x + b
+    if u ** (n - 1) >= 400:
+        return None
+    return number(
+        f"y = ({a}x + {b}){power(n)} at x = {x}. What is dy/dx?",
+        slope(lambda x: (a * x + b) ** n, x),
+        why=f"u = {u}, so the factors are {n}u{power(n - 1)} = {n * u ** (n - 1)} and {a}.",
+        wrong=[
+            (n * u ** (n - 1), f"That is {n}u{power(n - 1)}, the factor of the power. The inner {a}x + {b} contributes a factor {a}."),
+            (n * u ** (n - 1) + a, f"{n * u ** (n - 1)} + {a}. Along a path, factors multiply."),
+            (n * x ** (n - 1) * a, f"The power's factor is {n}u{power(n - 1)}, taken at u = {u}, not at x = {x}."),
+            (n * u ** (n - 2) * a, f"{n}u{power(n - 2)} · {a}: the exponent goes down by one only, from u{power(n)} to u{power(n - 1)}."),
+            ((n - 1) * u ** (n - 2) * a, f"That would be for u{power(n - 1)}. Here it is u{power(n)}."),
+        ],
+    )
+
+
+@draws(n=[2, 3, 4, 5, 8, 10, 50, 100, 1000, 2000], m=[2, 3, 4, 5, 8, 10, 50, 100, 1000, 2000])
+def passes(n=3, m=1000):
+    right = min(torch.empty(m, n).shape)  # a Jacobian has a row for each output, a column for each input
+    cheap, other = (f"Forward mode: a column of {m} numbers for each of the {n} inputs.", "reverse mode, with a pass for each output")
+    if n > m:
+        cheap, other = (f"Reverse mode: a row of {n} numbers for each of the {m} outputs.", "forward mode, with a pass for each input")
+    if n == m:
+        return None
+    return number(
+        f"A function has {n} inputs and {m} outputs. How many passes does the cheaper mode need for its Jacobian?",
+        right,
+        why=cheap,
+        wrong=[
+            (max(n, m), f"That is {other}."),
+            (n * m, "That is the number of entries. A pass gives a whole row or column of them."),
+            (1, f"One pass follows one {'input' if n < m else 'output'}. There are {words(right)}."),
+            (n + m, "The two modes are not combined. One alone gives all of it."),
+        ],
+    )
+
+
 quiz = (
     "03 chain rule",
-    number(
-        "y = (2x + 1)³ at x = 1. What is dy/dx?",
-        54,
-        why="u = 3, so the factors are 3u² = 27 and 2.",
-        wrong={
-            27: "That is 3u², the factor of the power. The inner 2x + 1 contributes a factor 2.",
-            29: "27 + 2. Along a path, factors multiply.",
-            6: "3 · 2: the power's factor is 3u², taken at u = 3.",
-            18: "3u · 2: the exponent goes down by one only, from u³ to u².",
-            12: "2 · 3 · 2: that would be the square of u. Here it is the third power.",
-        },
-    ),
+    chain,
     choice(
         "Why is the factor of exp in sin(exp(x²)) taken at x² and not at x?",
         {
@@ -108,17 +183,7 @@ quiz = (
         },
         ["a leaky ReLU in its place", "a change in the layer before it"],
     ),
-    number(
-        "A function has 3 inputs and 1000 outputs. How many passes does the cheaper mode need for its Jacobian?",
-        3,
-        why="Forward mode: a column of 1000 numbers for each of the 3 inputs.",
-        wrong={
-            1000: "That is reverse mode, with a pass for each output.",
-            3000: "That is the number of entries. A pass gives a whole row or column of them.",
-            1: "A forward pass follows one input. There are three.",
-            1003: "The two modes are not combined. Forward mode alone gives all of it.",
-        },
-    ),
+    passes,
     order(
         "Put the steps of one forward-mode derivative in order.",
         [

@@ -1,41 +1,65 @@
 """What lesson 05 asks."""
 
+import autolab as torch
+from autolab.questions.drawn import draws, slope
+from autolab.utils.wording import power, times, words
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-three = prediction(
-    "`x.grad` after the third backward pass of x² at 3",
-    18,
-    why="6 + 6 + 6. Each pass adds its 6 to what the pass before has left.",
-    wrong={
-        6: "That would be `x.grad = g`. The accumulator does `x.grad += g`.",
-        216: "Gradients multiply along one path. Three passes are three gradients side by side, and those add.",
-        12: "That is after the second pass.",
-    },
-)
 
-aside = prediction(
-    "first = x.grad is 6, and then backward runs once more. What is in first?",
-    12,
-    why="first and x.grad are two names of one tensor, and backward adds into it.",
-    wrong={
-        6: "That would be so for a copy, x.grad.clone(). first is a second name for the same tensor.",
-        0: "Nothing sets it to zero between the two passes.",
-        36: "6 · 6. Two passes are added.",
-        18: "That is after a third pass.",
-    },
-)
+@draws(x=(2, 9), n=(2, 3), passes=(3, 4))
+def three(x=3, n=2, passes=3):
+    leaf = torch.tensor(float(x), requires_grad=True)
+    for _ in range(passes):
+        (leaf**n).backward()
+    one = n * x ** (n - 1)
+    return number(
+        f"`x.grad` after the {'third' if passes == 3 else 'fourth'} backward pass of x{power(n)} at {x}",
+        leaf.grad.item(),
+        why=f"{' + '.join([str(one)] * passes)}. Each pass adds its {one} to what the pass before has left.",
+        wrong=[
+            (one, "That would be `x.grad = g`. The accumulator does `x.grad += g`."),
+            (
+                one**passes,
+                f"Gradients multiply along one path. {words(passes).capitalize()} passes are {words(passes)} gradients side by side, and those add.",
+            ),
+            (one * (passes - 1), f"That is after the {'second' if passes == 3 else 'third'} pass."),
+        ],
+    )
 
-twice = prediction(
-    "y = 3x + x² at x = 2: what is `x.grad`?",
-    7,
-    why="3 through the product, and 4 through the square.",
-    wrong={
-        12: "3 · 4. Factors multiply along one path, and these are two paths.",
-        4: "That came through the square, and would remain if the second gradient overwrote the first.",
-        3: "That came through the product, and would remain if the second gradient overwrote the first.",
-        10: "That is the value of y at 2.",
-    },
-)
+
+@draws(g=(3, 40))
+def aside(g=6):
+    x = torch.tensor(1.0, requires_grad=True)
+    (g * x).backward()
+    first = x.grad
+    (g * x).backward()
+    return number(
+        f"first = x.grad is {g}, and then backward runs once more. What is in first?",
+        first.item(),
+        why="first and x.grad are two names of one tensor, and backward adds into it.",
+        wrong=[
+            (g, "That would be so for a copy, x.grad.clone(). first is a second name for the same tensor."),
+            (0, "Nothing sets it to zero between the two passes."),
+            (g * g, f"{g} · {g}. Two passes are added."),
+            (3 * g, "That is after a third pass."),
+        ],
+    )
+
+
+@draws(a=(2, 9), x=(1, 9))
+def twice(a=3, x=2):
+    return number(
+        f"y = {a}x + x² at x = {x}: what is `x.grad`?",
+        slope(lambda x: a * x + x**2, x),
+        why=f"{a} through the product, and {2 * x} through the square.",
+        wrong=[
+            (2 * a * x, f"{a} · {2 * x}. Factors multiply along one path, and these are two paths."),
+            (2 * x, "That came through the square, and would remain if the second gradient overwrote the first."),
+            (a, "That came through the product, and would remain if the second gradient overwrote the first."),
+            (a * x + x * x, f"That is the value of y at {x}."),
+        ],
+    )
+
 
 bug = prediction(
     "What will the loss do in the run without zero_grad?",
@@ -58,16 +82,23 @@ where = prediction(
     },
 )
 
-micro = prediction(
-    "By what factor is the sum of the four gradients larger than the gradient of the mean over all 64?",
-    4,
-    why="Each small mean divides by 16, not by 64. Four of them make four times the large mean.",
-    wrong={
-        1: "It would be so for sums. A mean over 16 divides by 16, and the large one by 64.",
-        16: "Each of the four divides by 16 already. Compare it with 64.",
-        64: "Both are means. They divide by 16 and by 64.",
-    },
-)
+
+@draws(k=(2, 12), size=[4, 5, 8, 10, 16, 20, 32])
+def micro(k=4, size=16):
+    data = torch.arange(1.0, k * size + 1, dtype=torch.float64)
+    whole = slope(lambda w: (w * data).mean(), 1)
+    parts = sum(slope(lambda w, part=part: (w * part).mean(), 1) for part in data.split(size))
+    return number(
+        f"By what factor is the sum of the gradients of {words(k)} means over {size} larger than the gradient of the mean over all {k * size}?",
+        parts / whole,
+        why=f"Each small mean divides by {size}, not by {k * size}. {words(k).capitalize()} of them make {words(k)} times the large mean.",
+        wrong=[
+            (1, f"It would be so for sums. A mean over {size} divides by {size}, and the large one by {k * size}."),
+            (size, f"Each of the {words(k)} divides by {size} already. Compare it with {k * size}."),
+            (k * size, f"Both are means. They divide by {size} and by {k * size}."),
+        ],
+    )
+
 
 nothing = prediction(
     "Two parameters are 1. The loss uses neither. One has grad None, the other grad 0. After a step with learning rate 0.1 and weight decay 0.5, which has changed?",
@@ -79,18 +110,45 @@ nothing = prediction(
     },
 )
 
+
+@draws(before=(2, 20), a=(2, 9))
+def added(before=10, a=4):
+    x = torch.tensor(1.0, requires_grad=True)
+    x.grad = torch.tensor(float(before))
+    (x * a).backward()
+    return number(
+        f"x.grad is {before}. Then (x * {a}).backward() runs. What is x.grad?",
+        x.grad.item(),
+        why=f"{a} is added to what is there.",
+        wrong=[
+            (a, "That would overwrite. The accumulator adds."),
+            (before * a, f"Along a path gradients multiply, but {before} and {a} are from two passes."),
+            (before, f"That is what was there. The second pass adds its {a}."),
+        ],
+    )
+
+
+@draws(k=(2, 20), size=(2, 64))
+def parts(k=8, size=8):
+    return number(
+        f"{words(k).capitalize()} parts of {size} examples are to replace one batch of {k * size}. The loss is a mean. By what do you multiply the loss of each part?",
+        size / (k * size),
+        why=f"Each part's mean divides by {size} instead of {k * size}, so it is {times(k)} too large.",
+        wrong=[
+            (k, "The wrong way round: the sum of the parts is too large already."),
+            (1 / (k * size), f"The mean over a part divides by {size} already; what is missing is another {k}."),
+            (1, f"That is right if the loss is a sum. A mean over {size} divides by {size}, and the mean over all by {k * size}."),
+            (
+                k * size,
+                f"The loss of a part is a mean over {size} already, and the sum of {words(k)} such means is too large, not too small.",
+            ),
+        ],
+    )
+
+
 quiz = (
     "05 accumulation",
-    number(
-        "x.grad is 10. Then (x * 4).backward() runs. What is x.grad?",
-        14,
-        why="4 is added to what is there.",
-        wrong={
-            4: "That would overwrite. The accumulator adds.",
-            40: "Along a path gradients multiply, but 10 and 4 are from two passes.",
-            10: "That is what was there. The second pass adds its 4.",
-        },
-    ),
+    added,
     choice(
         "Why must gradients be added within one pass?",
         {
@@ -110,17 +168,7 @@ quiz = (
             "let the optimizer step": "A step uses the gradients of this batch, and backward has not filled them yet.",
         },
     ),
-    number(
-        "Eight parts of 8 examples are to replace one batch of 64. The loss is a mean. By what do you multiply the loss of each part?",
-        1 / 8,
-        why="Each part's mean divides by 8 instead of 64, so it is 8 times too large.",
-        wrong={
-            8: "The wrong way round: the sum of the parts is too large already.",
-            1 / 64: "The mean over a part divides by 8 already; what is missing is another 8.",
-            1: "That is right if the loss is a sum. A mean over 8 divides by 8, and the mean over all by 64.",
-            64: "The loss of a part is a mean over 8 already, and the sum of eight such means is too large, not too small.",
-        },
-    ),
+    parts,
     several(
         "Which of these are true after optimizer.zero_grad()?",
         {

@@ -1,17 +1,42 @@
 """What lesson 08 asks."""
 
+import autolab as torch
+from autolab.questions.drawn import draws, slope
+from autolab.utils.wording import power, times, words
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-versions = prediction(
-    "y is a new tensor of three numbers. Then y.mul_(2), y.add_(1) and y[0] = 5. What is y._version?",
-    3,
-    why="Three writes: an assignment to an entry counts as well.",
-    wrong={
-        2: "y[0] = 5 writes to y just as the methods do.",
-        5: "The counter counts writes, not the numbers that each one changes.",
-        0: "y + 1 would leave it at 0, because it makes a new tensor. add_ writes.",
-    },
+
+@draws(
+    writes=[
+        ("mul_(2)", "add_(1)"),
+        ("mul_(3)",),
+        ("add_(1)", "add_(1)"),
+        ("mul_(2)", "add_(1)", "mul_(2)"),
+        ("zero_()", "add_(1)"),
+        ("add_(2)", "mul_(3)", "add_(4)", "zero_()"),
+    ],
+    new=["y + 1", "y * 2", ""],
+    last=[4, 5, 7],
 )
+def versions(writes=("mul_(2)", "add_(1)"), new="", last=5):
+    y = torch.zeros(3)
+    for write in writes:
+        method, _, value = write.rstrip(")").partition("(")
+        getattr(y, method)(*([float(value)] if value else []))
+    y[0] = last
+    return number(
+        f"y is a new tensor of three numbers. Then {', '.join(f'y.{write}' for write in writes)}{f', z = {new}' if new else ''} and y[0] = {last}. What is y._version?",
+        y._version,
+        why=f"{words(y._version).capitalize()} writes: an assignment to an entry counts as well."
+        + f" {new} makes a new tensor." * bool(new),
+        wrong=[
+            (len(writes), f"y[0] = {last} writes to y just as the methods do."),
+            (3 * len(writes) + 1, "The counter counts writes, not the numbers that each one changes."),
+            (0, "A method with an underscore writes to y; only y + 1 or the like would leave it at 0."),
+            *([(y._version + 1, f"z = {new} makes a new tensor, and writes nothing to y.")] if new else []),
+        ],
+    )
+
 
 allowed = prediction(
     "(x * 3).mul_(2), x.exp().mul_(2), (x.exp() + 1).mul_(2): which is refused?",
@@ -24,49 +49,81 @@ allowed = prediction(
     },
 )
 
-views = prediction(
-    "a = zeros(2, 3); row = a[0]; rows = a[[0]]; row[1] = 5; rows[0, 1] = 7. What is a[0, 1]?",
-    5,
-    why="row is a view: it shares memory with the first row of a. rows was indexed with a list, so it is a copy.",
-    wrong={
-        7: "rows was indexed with a list, which copies. The 7 is in the copy only.",
-        0: "rows is a copy, but a[0] is a view: the 5 is written to the memory of a.",
-        1: "The 1 is the index within the row. What is written there is 5.",
-    },
-)
 
-views_history = prediction(
-    "`y = x * 1; row = y[0]; row.mul_(10); y.sum().backward()`. What is x.grad[0, 0]?",
-    10,
-    why="The first row of y is 10x now, and the engine has given y a new history that says so.",
-    wrong={
-        1: "That would be the history of y before the write. The engine notices that row is a part of y.",
-        0: "The old value is overwritten, but by 10 times itself, so the gradient goes on to x.",
-        11: "1 + 10: the old history of the row is replaced, not added to.",
-    },
-)
+@draws(i=(1, 2), first=(2, 9), second=(2, 9))
+def views(i=1, first=5, second=7):
+    a = torch.zeros(2, 3)
+    row, rows = a[0], a[[0]]
+    row[i] = first
+    rows[0, i] = second
+    return number(
+        f"a = zeros(2, 3); row = a[0]; rows = a[[0]]; row[{i}] = {first}; rows[0, {i}] = {second}. What is a[0, {i}]?",
+        a[0, i].item(),
+        why="row is a view: it shares memory with the first row of a. rows was indexed with a list, so it is a copy.",
+        wrong=[
+            (second, f"rows was indexed with a list, which copies. The {second} is in the copy only."),
+            (0, f"rows is a copy, but a[0] is a view: the {first} is written to the memory of a."),
+            (i, f"The {i} is the index within the row. What is written there is {first}."),
+        ],
+    )
 
-chain = prediction(
-    "w = w - 0.1 * slope runs three times, with the slope from autograd.grad. How many subtractions are in the graph of w?",
-    3,
-    why="Each step computes the new w from the one before, and all of it is recorded.",
-    wrong={
-        1: "The last w was computed from the one before, and that one has a history as well.",
-        0: "That would be so within no_grad, or after detach().",
-        6: "Each step has a product 0.1 * slope too, but autograd.grad returns a slope without a history, so only the subtractions are recorded.",
-    },
-)
 
-cut = prediction(
-    "y = x**2 * x.item() at x = 2: what is `x.grad`?",
-    8,
-    why="The second factor is the number 2, so y is 2x² with derivative 4x = 8.",
-    wrong={
-        12: "That is 3x², the whole derivative of x³. The part through the second factor is cut.",
-        4: "2x = 4 is multiplied by the other factor, which is 2.",
-        16: "That is 2 · 8 or 4 · 4. The derivative of 2x² is 4x, and x is 2.",
-    },
-)
+@draws(a=(1, 5), k=(2, 20))
+def views_history(a=1, k=10):
+    x = torch.ones(2, 2, requires_grad=True)
+    y = x * a
+    y[0].mul_(k)
+    y.sum().backward()
+    return number(
+        f"`y = x * {a}; row = y[0]; row.mul_({k}); y.sum().backward()`. What is x.grad[0, 0]?",
+        x.grad[0, 0].item(),
+        why=f"The first row of y is {a * k}x now, and the engine has given y a new history that says so.",
+        wrong=[
+            (a, "That would be the history of y before the write. The engine notices that row is a part of y."),
+            (0, f"The old value is overwritten, but by {k} times itself, so the gradient goes on to x."),
+            (a + a * k, f"{a} + {a * k}: the old history of the row is replaced, not added to."),
+        ],
+    )
+
+
+@draws(n=(2, 30))
+def chain(n=3):
+    w = torch.tensor(1.0, requires_grad=True)
+    for _ in range(n):
+        (grad,) = torch.autograd.grad(w**2, w)
+        w = w - 0.1 * grad
+    node, subtractions = w.grad_fn, 0
+    while node is not None and node.name() == "SubBackward0":
+        subtractions, node = subtractions + 1, node.next_functions[0][0]
+    return number(
+        f"w = w - 0.1 * slope runs {times(n)}, with the slope from autograd.grad. How many subtractions are in the graph of w?",
+        subtractions,
+        why="Each step computes the new w from the one before, and all of it is recorded.",
+        wrong=[
+            (1, "The last w was computed from the one before, and that one has a history as well."),
+            (0, "That would be so within no_grad, or after detach()."),
+            (
+                2 * n,
+                "Each step has a product 0.1 * slope too, but autograd.grad returns a slope without a history, so only the subtractions are recorded.",
+            ),
+        ],
+    )
+
+
+@draws(a=(1, 5), n=(2, 3), x=(2, 5))
+def cut(a=1, n=2, x=2):
+    front = f"{a} * " if a > 1 else ""
+    return number(
+        f"y = {f'{a} * ' if a > 1 else ''}x**{n} * x.item() at x = {x}: what is `x.grad`?",
+        slope(lambda x: a * x**n * x.item(), x),
+        why=f"The last factor is the number {x}, so y is {a * x}x{power(n)} with derivative {a * x * n}x{power(n - 1)} = {a * x * n * x ** (n - 1)}.",
+        wrong=[
+            (a * (n + 1) * x**n, f"That is the whole derivative of {front}x**{n + 1}. The part through the last factor is cut."),
+            (a * n * x ** (n - 1), f"That is multiplied by the other factor, which is {x}."),
+            (a * x ** (n + 1) * n, f"That has one x too many: the derivative of x{power(n)} is {n}x{power(n - 1)}."),
+        ],
+    )
+
 
 nan = prediction(
     "y = where(x > 0, sqrt(x), 0) for x = (0, 4), and L = sum of y. L is 2. What is the first entry of x.grad?",
@@ -77,6 +134,30 @@ nan = prediction(
         "nan": "where sends 0 to sqrt for this entry, and sqrt multiplies it by its slope at 0, which is infinite. 0 · ∞ is NaN.",
     },
 )
+
+
+@draws(n=[2, 3, 4, 5], writes=(1, 3), copies=(1, 3))
+def shared_counter(n=2, writes=1, copies=1):
+    a = torch.zeros(2 * n)
+    b, c = a.reshape(2, n), a.clone()
+    for k in range(writes):
+        b[k % 2] = k + 1
+    for _ in range(copies):
+        c[0] = 9
+    return number(
+        f"a = zeros({2 * n}); b = a.reshape(2, {n}); {'; '.join(f'b[{k % 2}] = {k + 1}' for k in range(writes))}; c = a.clone(); {'; '.join(f'c[{k % 2}] = 9' for k in range(copies))}. What is a._version?",
+        a._version,
+        why=f"b is a view of a and shares its counter: {words(writes)} write{'s' if writes > 1 else ''}. c is a copy with a counter of its own.",
+        wrong=[
+            (
+                writes + copies,
+                f"{'The write' if copies == 1 else 'Writes'} to c {'does' if copies == 1 else 'do'} not count: clone() has made a copy.",
+            ),
+            (0, "b is a view of a. A write to b is a write to a."),
+            (writes + copies + 1, "reshape and clone write nothing. Only what is written to b goes to the memory of a."),
+        ],
+    )
+
 
 quiz = (
     "08 gotchas",
@@ -102,16 +183,7 @@ quiz = (
             "net = Net() once more, after the optimizer was made",
         ],
     ),
-    number(
-        "a = zeros(4); b = a.reshape(2, 2); b[0] = 1; c = a.clone(); c[0] = 9. What is a._version?",
-        1,
-        why="b is a view of a and shares its counter: one write. c is a copy with a counter of its own.",
-        wrong={
-            2: "The write to c does not count: clone() has made a copy.",
-            0: "b is a view of a. A write to b is a write to a.",
-            3: "reshape and clone write nothing. Only b[0] = 1 writes to the memory of a.",
-        },
-    ),
+    shared_counter,
     choice(
         "The loss is 0.7 and all gradients are NaN. What do you do first?",
         {

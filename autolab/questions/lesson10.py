@@ -1,63 +1,108 @@
 """What lesson 10 asks."""
 
+import autolab as torch
+from autolab import nn
+from autolab.questions.drawn import draws, graph_nodes
+from autolab.utils.checkpoint import checkpoint as checkpointed
+from autolab.utils.checkpoint import checkpoint_sequential
+from autolab.utils.wording import words
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-kept = prediction(
-    "The rule of `x * w` is `g * w` for x and `g * x` for w. How many bytes does its node keep if both require gradients?",
-    524288,
-    why="Two matrices of 262144 bytes: the gradient of each factor needs the other.",
-    wrong={
-        262144: "That is one matrix. The gradient of x needs w, and that of w needs x.",
-        0: "An addition keeps nothing. A product needs its factors.",
-        786432: "The result is not kept by the node: neither rule names it.",
-    },
-)
 
-walk = prediction(
-    "How many activations are in use after the forward pass of 8 layers?",
-    8,
-    tolerance=0.05,
-    why="One for each layer: its tanh and the next product hold the same array.",
-    wrong={
-        16: "The product and the tanh make two arrays a layer, but no node keeps the product's result.",
-        1: "That would be so without a graph: each intermediate result could be freed as soon as the next exists.",
-        9: "The input X is kept as well, but it was there before we began to measure.",
-    },
-)
+@draws(n=[10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 256, 300], both=[True, False])
+def kept(n=256, both=True):
+    x, w = torch.ones(n, n, dtype=torch.float32, requires_grad=both), torch.ones(n, n, dtype=torch.float32, requires_grad=True)
+    one, node = x.nbytes, (x * w).grad_fn
+    return number(
+        f"x and w are matrices of shape ({n}, {n}) in float32, {4 * n * n} bytes each. The rule of `x * w` is `g * w` for x and `g * x` for w. How many bytes does its node keep if {'both require gradients' if both else 'w requires a gradient and x does not'}?",
+        sum(saved.nbytes for saved in (node._saved_self, node._saved_other) if saved is not None),
+        why=f"Two matrices of {one} bytes: the gradient of each factor needs the other."
+        if both
+        else f"One matrix of {one} bytes: the gradient of w needs x, and no gradient needs w.",
+        wrong=[
+            (one, "That is one matrix. The gradient of x needs w, and that of w needs x.")
+            if both
+            else (2 * one, "Only one of the two rules will run: that for w, which needs x."),
+            (0, "An addition keeps nothing. A product needs its factors."),
+            (3 * one, "The result is not kept by the node: neither rule names it."),
+        ],
+    )
 
-checkpoint = prediction(
-    "A layer runs inside a checkpoint, forward and then backward. How often does its `forward` run?",
-    2,
-    why="Once without keeping anything, and once more when backward needs what was not kept.",
-    wrong={
-        1: "Then the node would have to keep what its rules need, and no memory would be saved.",
-        3: "Once on the way forward, once on the way back. The backward rules themselves do not run forward.",
-        0: "The loss needs its result, so it runs at least once.",
-    },
-)
 
-segments = prediction(
-    "n = 64. For which k is k + 64/k smallest?",
-    8,
-    why="The derivative 1 - 64/k² is 0 at k = 8, the square root of 64. Then the two parts are equal: 8 + 8.",
-    wrong={
-        64: "Then each segment is one layer, and 64 inputs are kept: as many as without.",
-        1: "One segment is the whole network. All its 64 arrays exist at once.",
-        32: "32 + 2 = 34. Try a number nearer to the middle.",
-        16: "16 + 4 = 20. A little smaller still is better.",
-    },
-)
+@draws(n=(3, 30))
+def walk(n=8):
+    h, w = torch.ones(2, 2), torch.ones(2, 2, requires_grad=True)
+    for _ in range(n):
+        h = torch.tanh(h @ w)
+    return number(
+        f"How many activations are in use after the forward pass of {n} layers, each a product and a tanh?",
+        sum(node.name() == "TanhBackward0" for node in graph_nodes(h)),
+        tolerance=0.4 / n,
+        why="One for each layer: its tanh and the next product hold the same array.",
+        wrong=[
+            (2 * n, "The product and the tanh make two arrays a layer, but no node keeps the product's result."),
+            (1, "That would be so without a graph: each intermediate result could be freed as soon as the next exists."),
+            (n + 1, "The input X is kept as well, but it was there before we began to measure."),
+        ],
+    )
 
-state = prediction(
-    "A BatchNorm counts in `num_batches_tracked` how often it has updated its running mean. What does it say after one checkpointed step?",
-    2,
-    why="Its forward ran twice, and the update of the running statistics is a side effect of forward.",
-    wrong={
-        1: "One step, but two forward runs. The checkpoint replays random numbers, but no other side effect.",
-        0: "In training mode each forward run updates the statistics.",
-        3: "Forward once, and forward once more on the way back. The backward rules update nothing.",
-    },
-)
+
+@draws(n=(1, 30))
+def checkpoint(n=1):
+    runs = []
+
+    def layer(x):
+        runs.append(x)
+        return torch.tanh(x)
+
+    for _ in range(n):
+        checkpointed(layer, torch.ones(1, requires_grad=True), use_reentrant=False).sum().backward()
+    return number(
+        f"A layer runs inside a checkpoint, forward and then backward{f', in {words(n)} training steps' if n > 1 else ''}. How often does its `forward` run?",
+        len(runs),
+        why=f"Once{' a step' if n > 1 else ''} without keeping anything, and once more when backward needs what was not kept.",
+        wrong=[
+            (n, "Then the node would have to keep what its rules need, and no memory would be saved."),
+            (3 * n, "Once on the way forward, once on the way back. The backward rules themselves do not run forward."),
+            (0, "The loss needs its result, so it runs at least once."),
+        ],
+    )
+
+
+@draws(k=(4, 30))
+def segments(k=8):
+    n = k * k
+    right = min((parts for parts in range(1, n + 1) if n % parts == 0), key=lambda parts: parts + n // parts)
+    return number(
+        f"n = {k * k}. For which k is k + {k * k}/k smallest?",
+        right,
+        why=f"The derivative 1 - {n}/k² is 0 at k = {k}, the square root of {n}. Then the two parts are equal: {k} + {k}.",
+        wrong=[
+            (n, f"Then each segment is one layer, and {n} inputs are kept: as many as without."),
+            (1, f"One segment is the whole network. All its {n} arrays exist at once."),
+            (n / 2, f"{n / 2:g} + 2 = {n / 2 + 2:g}. Try a number nearer to the middle."),
+            (2 * k, f"{2 * k} + {k / 2:g} = {2.5 * k:g}. A smaller one is better."),
+        ],
+    )
+
+
+@draws(n=(1, 30))
+def state(n=1):
+    norm = nn.BatchNorm1d(2)
+    for _ in range(n):
+        x = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+        checkpointed(norm, x, use_reentrant=False).sum().backward()
+    return number(
+        f"A BatchNorm counts in `num_batches_tracked` how often it has updated its running mean. What does it say after {words(n)} checkpointed step{'s' if n > 1 else ''}?",
+        norm.num_batches_tracked.item(),
+        why="Its forward ran twice in a step, and the update of the running statistics is a side effect of forward.",
+        wrong=[
+            (n, "A step has two forward runs. The checkpoint replays random numbers, but no other side effect."),
+            (0, "In training mode each forward run updates the statistics."),
+            (3 * n, "Forward once, and forward once more on the way back. The backward rules update nothing."),
+        ],
+    )
+
 
 disk = prediction(
     "What is the peak of the 16 layers now, in activations?",
@@ -69,6 +114,52 @@ disk = prediction(
         "0": "While a layer runs, its input and its result are in memory.",
     },
 )
+
+
+@draws(k=(4, 12), size=(4, 12))
+def at_the_peak(k=10, size=10):
+    return number(
+        f"{k * size} layers, checkpointed in {k} segments: about how many activations at the peak, not counting gradients under way?",
+        len(torch.empty(k * size).chunk(k)) + len(torch.empty(k * size).chunk(k)[0]),
+        tolerance=0.1,
+        why=f"{k} inputs of segments, and the {size} layers of the segment that is run again.",
+        wrong=[
+            (k, f"These are the inputs of the segments. While backward is inside a segment, its {size} layers are in memory too."),
+            (k * size, "That is without a checkpoint."),
+            (k * size + k, "Only one segment at a time is run again, not all of them."),
+        ],
+    )
+
+
+@draws(k=(4, 12), size=(4, 12))
+def run_twice(k=10, size=10):
+    runs = dict.fromkeys(range(k * size), 0)
+
+    class Layer(nn.Module):
+        def __init__(self, place):
+            super().__init__()
+            self.place = place
+
+        def forward(self, x):
+            runs[self.place] += 1
+            return torch.tanh(x)
+
+    layers = nn.Sequential(*map(Layer, runs))
+    checkpoint_sequential(layers, k, torch.ones(1, requires_grad=True), use_reentrant=False).sum().backward()
+    n = k * size
+    return number(
+        f"{k * size} layers are checkpointed in {k} segments, the last of which is run as usual. How many layers run forward twice?",
+        sum(count == 2 for count in runs.values()),
+        why="All but the last segment, which backward reaches at once.",
+        wrong=[
+            (n, "The last segment is still in memory when backward begins."),
+            (size, "These, of the last segment, run only once."),
+            (n - 1, "All layers of the last segment are still in memory, not only the last layer."),
+            (0, "What a checkpoint does not keep has to be computed again."),
+            (k - 1, f"These are the segments. Each has {words(size)} layers."),
+        ],
+    )
+
 
 quiz = (
     "10 memory",
@@ -82,30 +173,8 @@ quiz = (
         },
         ["halving the batch", "a checkpoint around half of the layers"],
     ),
-    number(
-        "100 layers, checkpointed in 10 segments: about how many activations at the peak, not counting gradients under way?",
-        20,
-        tolerance=0.1,
-        why="10 inputs of segments, and the 10 layers of the segment that is run again.",
-        wrong={
-            10: "These are the inputs of the segments. While backward is inside a segment, its 10 layers are in memory too.",
-            100: "That is without a checkpoint.",
-            110: "Only one segment at a time is run again, not all of them.",
-            11: "The segment that is run again has 10 layers, not one.",
-        },
-    ),
-    number(
-        "How many of these 100 layers run forward twice?",
-        90,
-        why="All but the last segment, which backward reaches at once.",
-        wrong={
-            100: "The last segment is still in memory when backward begins.",
-            10: "These ten, of the last segment, run only once.",
-            99: "All layers of the last segment are still in memory, not only the last layer.",
-            0: "What a checkpoint does not keep has to be computed again.",
-            9: "These are the segments. Each has ten layers.",
-        },
-    ),
+    at_the_peak,
+    run_twice,
     several(
         "Which of these need care inside a checkpointed function?",
         {

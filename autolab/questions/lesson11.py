@@ -1,42 +1,82 @@
 """What lesson 11 asks."""
 
+import autolab as torch
+from autolab.questions.drawn import draws
+from autolab.utils.wording import power
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-round = prediction(
-    "The fraction of float16 has 10 bits. What is 2048 + 1 in float16?",
-    2048,
-    why="2048 is 2 to the 11, so neighbours are 2 to the (11 - 10) = 2 apart. 2049 is halfway and goes to the neighbour whose fraction is even, 2048.",
-    wrong={
-        2049: "That needs 11 bits of fraction. Between 2048 and 4096 the numbers of float16 are 2 apart.",
-        2050: "It is one of the two neighbours. A tie goes to the one with an even fraction, 2048.",
-        2047: "Rounding moves to a neighbour of 2049, and those are 2048 and 2050.",
-    },
-)
 
-running = prediction(
-    "5000 ones are added one after another, in float16. What is the sum?",
-    2048,
-    why="From 2048 on the numbers of float16 are 2 apart. 2048 + 1 is rounded back to 2048, 2952 times.",
-    wrong={
-        5000: "5000 is a number of float16. But the running sum has to pass 2048, and there adding 1 changes nothing.",
-        65504: "That is the largest number of float16. The sum stops long before, because of rounding.",
-        4096: "The numbers are 2 apart from 2048 on already, and adding 1 is rounded away there.",
-        1024: "At 1024 the numbers are 1 apart, so adding 1 still works.",
-    },
-)
+@draws(p=(11, 14), extra=(1, 15))
+def round(p=11, extra=1):
+    big, step = 2**p, 2 ** (p - 10)
+    exact = big + extra
+    right = (torch.tensor(float(big), dtype=torch.float16) + torch.tensor(float(extra), dtype=torch.float16)).item()
+    low = big + extra // step * step
+    other = low if right != low else low + step
+    nearer = (
+        f"is halfway and goes to the neighbour whose fraction is even, {right:g}"
+        if 2 * (exact - low) == step
+        else f"goes to the nearer one, {right:g}"
+    )
+    if extra % step == 0:
+        return None
+    return number(
+        f"The fraction of float16 has 10 bits. What is {2**p} + {extra} in float16?",
+        right,
+        why=f"{big} is 2 to the {p}, so neighbours are 2 to the ({p} - 10) = {step} apart. {exact} {nearer}.",
+        wrong=[
+            (exact, f"That needs more bits of fraction. Between {big} and {2 * big} the numbers of float16 are {step} apart."),
+            (other, f"It is one of the two neighbours, and {exact} {nearer}."),
+            (low - 1, f"Rounding moves to a neighbour of {exact}, and those are {low} and {low + step}."),
+        ],
+    )
 
-scale = prediction(
-    "With S = 1024, what is the gradient of x in the example before it is divided by S again?",
-    1.024e-5,
-    tolerance=1e-7,
-    why="1024 · 10⁻⁸ ≈ 1.02 · 10⁻⁵, above the last number of float16.",
-    wrong={
-        1e-8: "That is the gradient after the division.",
-        0: "The seed of the walk is 1024 now, so 10⁻⁴ · 1024 arrives at the second product.",
-        1.024e-4: "The loss is scaled before the walk, and the walk multiplies by 10⁻⁴ twice, not once.",
-        0.1024: "That is what arrives at the second product, 10⁻⁴ · 1024. Another factor 10⁻⁴ follows.",
-    },
-)
+
+@draws(n=[3000, 4000, 5000, 8000, 10_000], one=[0.125, 0.25, 0.5, 1, 2, 4])
+def running(n=5000, one=1):
+    total, before = torch.tensor(0.0, dtype=torch.float16), None
+    while total != before:  # from then on nothing changes, and n is more
+        before, total = total, total + one
+    stuck = total.item()
+    if n * one >= 65504:
+        return None
+    return number(
+        f"{f'{n} ones are' if one == 1 else f'{n} times the number {one:g} is'} added one after another, in float16. What is the sum?",
+        stuck,
+        why=f"From {stuck:g} on the numbers of float16 are {2 * one:g} apart. {stuck:g} + {one:g} is rounded back to {stuck:g}, {n - stuck / one:g} times.",
+        wrong=[
+            (
+                n * one,
+                f"{n * one:g} is the exact sum. But the running sum has to pass {stuck:g}, and there adding {one:g} changes nothing.",
+            ),
+            (65504, "That is the largest number of float16. The sum stops long before, because of rounding."),
+            (2 * stuck, f"The numbers are {2 * one:g} apart from {stuck:g} on already, and adding {one:g} is rounded away there."),
+            (stuck / 2, f"At {stuck / 2:g} the numbers are {one:g} apart, so adding {one:g} still works."),
+        ],
+    )
+
+
+@draws(k=(6, 15), e=(3, 5))
+def scale(k=10, e=4):
+    small = 10**-e
+    x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    (2**k * (x * small * small)).backward()
+    right = x.grad.item()
+    if 2**k * small**2 <= 6e-8:
+        return None
+    return number(
+        f"Two products by 10{power(-e)} are behind x, so its gradient is 10{power(-2 * e)}. With S = {2**k}, what is the gradient of x before it is divided by S again?",
+        right,
+        tolerance=0.01 * right,
+        why=f"{2**k} · 10{power(-2 * e)} ≈ {right:.2e}"
+        + (", above the last number of float16." if right > 6e-8 else ", still below the last number of float16."),
+        wrong=[
+            (small**2, "That is the gradient after the division."),
+            (0, f"The seed of the walk is {2**k} now, so 10{power(-e)} · {2**k} arrives at the second product."),
+            (2**k * small, f"That is what arrives at the second product, 10{power(-e)} · {2**k}. Another factor 10{power(-e)} follows."),
+        ],
+    )
+
 
 mixed = prediction(
     "h is the float16 result of a product, and w a float32 weight. What is the dtype of h + w?",
@@ -82,6 +122,29 @@ four = prediction(
     },
 )
 
+
+@draws(a=(1, 9), e=(9, 12))
+def exponent(a=1, e=9):
+    gradient = a * 10**-e
+    smallest = torch.tensor(2.0**-24, dtype=torch.float16)
+    k = next(k for k in range(50) if 2**k * gradient >= smallest.item())
+    factor = 6e-8 / gradient
+    clear = 1.03 * 2 ** (k - 1) < factor < 0.97 * 2**k  # 6 · 10⁻⁸ is a rounded number
+    if clear == 0:
+        return None
+    return number(
+        f"A gradient is {f'{a} · ' if a > 1 else ''}10{power(-e)}. What is the smallest k for which it is at least 2⁻²⁴ ≈ 6 · 10⁻⁸ after scaling with S = 2 to the k?",
+        k,
+        why=f"It has to grow by a factor of {factor:.3g}. 2 to the {k - 1} is {2 ** (k - 1)}, too small; 2 to the {k} is {2**k}.",
+        wrong=[
+            (k - 1, f"{2 ** (k - 1)} times the gradient is {2 ** (k - 1) * gradient:.2g}, still below 6 · 10⁻⁸."),
+            (factor, f"{factor:.3g} is the factor. The question is for the power of two: {2**k} is 2 to the {k}."),
+            (2**k, f"{2**k} is the scale S. As a power of two it is 2 to the {k}."),
+            (24, f"That would be right for a gradient of 2⁻⁴⁸. Compare {gradient:g} with 6 · 10⁻⁸."),
+        ],
+    )
+
+
 quiz = (
     "11 mixed precision",
     choice(
@@ -93,17 +156,7 @@ quiz = (
         },
         "because the gradients may be 0 before they could be scaled",
     ),
-    number(
-        "A gradient is 10⁻⁹. What is the smallest k for which it is at least 2⁻²⁴ ≈ 6 · 10⁻⁸ after scaling with S = 2 to the k?",
-        6,
-        why="It has to grow by a factor of 60. 2 to the 5 is 32, too small; 2 to the 6 is 64.",
-        wrong={
-            5: "32 · 10⁻⁹ = 3.2 · 10⁻⁸ is still below 6 · 10⁻⁸.",
-            60: "60 is the factor. The question is for the power of two: 64 is 2 to the 6.",
-            64: "64 is the scale S. As a power of two it is 2 to the 6.",
-            24: "That would be right for a gradient of 2⁻⁴⁸. Compare 10⁻⁹ with 6 · 10⁻⁸.",
-        },
-    ),
+    exponent,
     choice(
         "In one step a gradient is inf. What does GradScaler do?",
         {

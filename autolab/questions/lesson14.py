@@ -1,6 +1,11 @@
 """What lesson 14 asks."""
 
-from autolab.widgets.questions import choice, number, order, prediction, several
+import math
+
+import autolab as torch
+from autolab import nn
+from autolab.questions.drawn import draws
+from autolab.widgets.questions import choice, number, order, prediction, several, shape
 
 picture = prediction(
     "h = 3w, and the loss is (h.detach() + b)². Which parameter gets no gradient?",
@@ -63,17 +68,21 @@ four = prediction(
     },
 )
 
-five = prediction(
-    "prediction has shape (200, 1), target (200). What shape has their difference?",
-    (200, 200),
-    why="A missing axis is put in front: (200, 1) and (1, 200) are stretched to (200, 200), each prediction minus each target.",
-    wrong={
-        (200,): "That is what was meant. The target lacks an axis in front, and becomes a row.",
-        (200, 1): "The column meets a row, and both are stretched.",
-        (1, 200): "The row meets a column, and both are stretched.",
-        (): "There is no sum or mean yet: the difference is taken entry by entry.",
-    },
-)
+
+@draws(n=(20, 400))
+def five(n=200):
+    return shape(
+        f"prediction has shape ({n}, 1), target ({n}). What shape has their difference?",
+        tuple((torch.zeros(n, 1) - torch.zeros(n)).shape),
+        why=f"A missing axis is put in front: ({n}, 1) and (1, {n}) are stretched to ({n}, {n}), each prediction minus each target.",
+        wrong=[
+            ((n,), "That is what was meant. The target lacks an axis in front, and becomes a row."),
+            ((n, 1), "The column meets a row, and both are stretched."),
+            ((1, n), "The row meets a column, and both are stretched."),
+            ((), "There is no sum or mean yet: the difference is taken entry by entry."),
+        ],
+    )
+
 
 worlds = prediction(
     "Two functions are the same except for one detach. Do their losses differ?",
@@ -83,6 +92,26 @@ worlds = prediction(
         "no": "detach keeps the value. Only the graphs differ, and with them the gradients.",
     },
 )
+
+
+@draws(classes=(3, 200), times=[4, 5, 8, 10])
+def first_loss(classes=10, times=10):
+    loss = nn.functional.cross_entropy(torch.zeros(1, classes, dtype=torch.float64), torch.tensor([0])).item()
+    start = round(times * loss)
+    return number(
+        f"A network for {classes} classes begins with a loss of {round(times * math.log(classes))}. About what should it be?",
+        round(loss, 3),
+        tolerance=0.02,
+        why=f"Guessing uniformly costs log {classes}. At {start} the network is sure of wrong answers: its first scores are far too large.",
+        wrong=[
+            (0, "A loss of 0 would be a network that knows everything already."),
+            (math.log10(classes), f"That is the logarithm of {classes} to base 10. The loss takes the natural one."),
+            (1 / classes, "That is the probability of each class. The loss is minus its logarithm."),
+            (classes, "That is the number of classes. Guessing uniformly costs its logarithm."),
+            (start, "That is what it is. The first scores are far too large."),
+        ],
+    )
+
 
 quiz = (
     "14 debugging",
@@ -95,19 +124,7 @@ quiz = (
         },
         "the path to p goes through dead ReLUs, or a factor 0",
     ),
-    number(
-        "A network for 10 classes begins with a loss of 23. About what should it be?",
-        2.303,
-        tolerance=0.02,
-        why="Guessing uniformly costs log 10. At 23 the network is sure of wrong answers: its first scores are far too large.",
-        wrong={
-            0: "A loss of 0 would be a network that knows everything already.",
-            1: "That is the logarithm of 10 to base 10. The loss takes the natural one.",
-            0.1: "That is the probability of each class. The loss is minus its logarithm.",
-            10: "That is the number of classes. Guessing uniformly costs its logarithm.",
-            23: "That is what it is. The first scores are far too large.",
-        },
-    ),
+    first_loss,
     choice(
         "Anomaly mode names PowBackward0, in the line d.pow(2).sum(1).sqrt().mean(). Some rows of d are 0. Which repair is right?",
         {

@@ -1,18 +1,25 @@
 """What lesson 15 asks."""
 
+from autolab.questions.drawn import draws
+from autolab.utils.wording import words
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-traffic = prediction(
-    "How many megabytes travel between memory and processor?",
-    16,
-    why="Four transfers of 4 MB: read x, write t, read t, write y.",
-    wrong={
-        8: "That would be enough: read x, write y. But t is written and read in between.",
-        12: "Writing t and reading it are two transfers.",
-        4: "That is one array once. It is read, and others are written.",
-        24: "Each of the two operations reads one array and writes one. The numbers 2 and 5 are not arrays.",
-    },
-)
+
+@draws(size=(2, 40))
+def traffic(size=4):
+    moved = [("read", "x"), ("write", "t"), ("read", "t"), ("write", "y")]
+    return number(
+        f"x has {size} MB, and t = x * 2, y = t + 5. How many megabytes travel between memory and processor?",
+        size * len(moved),
+        why=f"{words(len(moved)).capitalize()} transfers of {size} MB: {', '.join(f'{way} {array}' for way, array in moved)}.",
+        wrong=[
+            (2 * size, "That would be enough: read x, write y. But t is written and read in between."),
+            (3 * size, "Writing t and reading it are two transfers."),
+            (size, "That is one array once. It is read, and others are written."),
+            (6 * size, "Each of the two operations reads one array and writes one. The numbers 2 and 5 are not arrays."),
+        ],
+    )
+
 
 bits = prediction(
     "Is the result of the blocks the same as that of whole arrays?",
@@ -34,28 +41,46 @@ blocks = prediction(
     },
 )
 
-guards = prediction(
-    "fast is called with shapes (3), (3), (4), (3). How many lists are added to the one for (4) from above?",
-    1,
-    why="The list for (4) exists already from the first call. Only (3) is new, once.",
-    wrong={
-        2: "(4) was seen before, in the first example.",
-        4: "A list is used again as long as its guards hold.",
-        3: "The second and the last call have the shape of the first, and its list serves them, too.",
-        0: "A list is valid for one shape, and (3) is not (4).",
-    },
-)
 
-outside = prediction(
-    "scale(x) returns x * factor and is compiled with factor = 3. Then factor = 4, and scale(1) is called. What is the result?",
-    4,
-    why="The number is guarded. It has changed, so the call is traced again, and a second list is written.",
-    wrong={
-        3: "That would be the result without a guard. A guard checks factor before each call.",
-        12: "3 · 4: the list with the 3 is not run first. Its guard fails, and the function itself runs.",
-        7: "3 + 4: nothing is added. The function multiplies by what factor is now.",
-    },
-)
+@draws(known=(2, 6), a=(2, 6), b=(2, 6), c=(2, 6), d=(2, 6))
+def guards(known=4, a=3, b=3, c=4, d=3):
+    calls, lists = (a, b, c, d), {known}
+    for call in calls:
+        lists.add(call)  # a list is written where no guards hold
+    added, others = len(lists) - 1, [call for call in calls if call != known]
+    if not (others and known in calls and added < 3):
+        return None
+    return number(
+        f"fast has a list for shape ({known}) already, and is called with shapes ({a}), ({b}), ({c}), ({d}). How many lists are added?",
+        added,
+        why=f"The list for ({known}) exists already. Only {' and '.join(f'({call})' for call in sorted({*others}))} {'is' if added == 1 else 'are'} new, once.",
+        wrong=[
+            (len({*calls}), f"({known}) was seen before."),
+            (len(calls), "A list is used again as long as its guards hold."),
+            *([(len(others), "A shape that comes again has its list from the first time.")] if len(others) > added + 1 else []),
+            (0, f"A list is valid for one shape, and ({others[0]}) is not ({known})."),
+        ],
+    )
+
+
+@draws(before=(2, 9), after=(2, 9))
+def outside(before=3, after=4):
+    if before == after:
+        return None
+    return number(
+        f"scale(x) returns x * factor and is compiled with factor = {before}. Then factor = {after}, and scale(1) is called. What is the result?",
+        after * 1,
+        why="The number is guarded. It has changed, so the call is traced again, and a second list is written.",
+        wrong=[
+            (before, "That would be the result without a guard. A guard checks factor before each call."),
+            (
+                before * after,
+                f"{before} · {after}: the list with the {before} is not run first. Its guard fails, and the function itself runs.",
+            ),
+            (before + after, f"{before} + {after}: nothing is added. The function multiplies by what factor is now."),
+        ],
+    )
+
 
 decides = prediction(
     "shrink(x) returns x / 2 if x.sum() > 1, else x. What does compile do with it?",
@@ -68,29 +93,40 @@ decides = prediction(
     },
 )
 
+
+@draws(k=(3, 12), size=(2, 16))
+def apart(k=8, size=4):
+    return number(
+        f"{words(k).capitalize()} cheap operations in a chain on an array of {size} MB. How many MB travel without fusion?",
+        sum(size + size for _ in range(k)),  # each reads an array and writes one
+        why=f"Each operation reads {size} MB and writes {size} MB: {k} · {2 * size}.",
+        wrong=[
+            (k * size, "Each operation reads and writes: twice that."),
+            (2 * size, "That is the fused chain."),
+            ((k + 1) * size, "The result of one operation is written and read again: that is two transfers, not one."),
+        ],
+    )
+
+
+@draws(k=(3, 12), size=(2, 16))
+def fused(k=8, size=4):
+    return number(
+        f"{words(k).capitalize()} cheap operations in a chain on an array of {size} MB are fused. How many MB travel?",
+        size + size,
+        why="The input is read once, the result is written once.",
+        wrong=[
+            (2 * k * size, "In a fused chain the intermediate results stay in the cache."),
+            (size, f"The input is read and the result is written: twice {size} MB."),
+            (k * size, "In a fused chain the results in between are neither written to memory nor read."),
+            (0, "The input has to come from memory, and the result has to go there."),
+        ],
+    )
+
+
 quiz = (
     "15 compile",
-    number(
-        "Eight cheap operations in a chain on an array of 4 MB. How many MB travel without fusion?",
-        64,
-        why="Each operation reads 4 MB and writes 4 MB: 8 · 8.",
-        wrong={
-            32: "Each operation reads and writes: twice that.",
-            8: "That is the fused chain.",
-            36: "The result of one operation is written and read again: that is two transfers, not one.",
-        },
-    ),
-    number(
-        "The same chain is fused. How many MB travel?",
-        8,
-        why="The input is read once, the result is written once.",
-        wrong={
-            64: "In a fused chain the intermediate results stay in the cache.",
-            4: "The input is read and the result is written: twice 4 MB.",
-            32: "In a fused chain the results in between are neither written to memory nor read.",
-            0: "The input has to come from memory, and the result has to go there.",
-        },
-    ),
+    apart,
+    fused,
     choice(
         "Why is compiled code for small arrays faster?",
         {

@@ -1,19 +1,33 @@
 """What lesson 16 asks."""
 
+import math
+
+import autolab as torch
+from autolab import nn
+from autolab.questions.drawn import draws
+from autolab.utils.wording import power, times, words
 from autolab.widgets.questions import choice, number, order, prediction, several, shape
 
-three = prediction(
-    "To the three letters that came, a model gave the probabilities 1/2, 1/4 and 1/8. What is its loss, the mean of -log p?",
-    1.3863,
-    tolerance=2e-3,
-    why="log 2 + log 4 + log 8 = 6 log 2, and a third of it is 2 log 2 = 1.3863.",
-    wrong={
-        1.2321: "That is -log of the mean probability, 7/24. The loss is the mean of the logarithms.",
-        4.1589: "That is the sum over the three letters. The loss is the mean.",
-        2: "That is in bits, with the base-2 logarithm. The loss takes the natural one.",
-        0.2917: "That is the mean probability, without a logarithm.",
-    },
-)
+
+@draws(i=(1, 5), j=(1, 5), k=(1, 5))
+def three(i=1, j=2, k=3):
+    p = torch.tensor([2.0**-i, 2.0**-j, 2.0**-k], dtype=torch.float64)
+    total = i + j + k
+    if total % 3:
+        return None
+    return number(
+        f"To the three letters that came, a model gave the probabilities 1/{2**i}, 1/{2**j} and 1/{2**k}. What is its loss, the mean of -log p?",
+        -p.log().mean().item(),
+        tolerance=2e-3,
+        why=f"log {2**i} + log {2**j} + log {2**k} = {total} log 2, and a third of it is {total // 3} log 2 = {total // 3 * math.log(2):.4f}.",
+        wrong=[
+            (-p.mean().log().item(), "That is -log of the mean probability. The loss is the mean of the logarithms."),
+            (total * math.log(2), "That is the sum over the three letters. The loss is the mean."),
+            (total / 3, "That is in bits, with the base-2 logarithm. The loss takes the natural one."),
+            (p.mean().item(), "That is the mean probability, without a logarithm."),
+        ],
+    )
+
 
 never = prediction(
     "Without any smoothing, what is the loss of the table of pairs on the new text?",
@@ -25,44 +39,66 @@ never = prediction(
     },
 )
 
-pull = prediction(
-    "W is 0. After a comes b three times and c once. What is the gradient of the mean loss for W[a, b]?",
-    -0.4167,
-    tolerance=2e-3,
-    why="The softmax gives b 1/3, and its share is 3/4: 1/3 - 3/4 = -0.4167. Gradient descent raises the score.",
-    wrong={
-        0.4167: "The gradient is probability minus target. Here the probability is too small, so it is negative.",
-        -0.6667: "That is 1/3 - 1, for a row in which b came. In one of the four rows c came, and there it is +1/3.",
-        -1.6667: "That is the sum over the four pairs. The loss is their mean.",
-        -0.75: "That is minus the share of b. The softmax's 1/3 is added.",
-        0.3333: "That is the entry of W[a, a], which is never the target.",
-    },
-)
 
-rows = prediction(
-    "A table for contexts of four letters, of 69 kinds: how many rows?",
-    22667121,
-    why="69 · 69 · 69 · 69: any of 69 kinds at each of the four places.",
-    wrong={
-        276: "4 · 69 would count places and letters. Each combination of four letters needs a row.",
-        328509: "That is 69³, for contexts of three letters.",
-        1564031349: "That is the number of entries: each row has 69 of them.",
-        4761: "That is the number of entries of the table of pairs.",
-    },
-)
+@draws(b=(2, 9), c=(1, 6))
+def pull(b=3, c=1):
+    scores = torch.zeros(3, 3, dtype=torch.float64, requires_grad=True)
+    rows = torch.zeros(b + c, dtype=torch.int64)
+    nn.functional.cross_entropy(scores[rows], torch.tensor([1] * b + [2] * c)).backward()
+    right, n = scores.grad[0, 1].item(), b + c
+    return number(
+        f"W is 0, for the letters a, b and c. After a comes b {times(b)} and c {times(c)}. What is the gradient of the mean loss for W[a, b]?",
+        right,
+        tolerance=2e-3,
+        why=f"The softmax gives b 1/3, and its share is {b}/{n}: 1/3 - {b}/{n} = {right:.4f}. "
+        + ("Gradient descent raises the score." if right < 0 else "Gradient descent lowers the score."),
+        wrong=[
+            (
+                -right,
+                f"The gradient is probability minus target. Here the probability is too {'small' if right < 0 else 'large'}, so it is {'negative' if right < 0 else 'positive'}.",
+            ),
+            (1 / 3 - 1, f"That is 1/3 - 1, for a row in which b came. In {words(c)} of the {words(n)} rows c came, and there it is +1/3."),
+            (n * right, f"That is the sum over the {words(n)} pairs. The loss is their mean."),
+            (-b / n, "That is minus the share of b. The softmax's 1/3 is added."),
+            (1 / 3, "That is the entry of W[a, a], which is never the target."),
+        ],
+    )
 
-start = prediction(
-    "Which first loss shows that a network for 69 letters starts without any opinion?",
-    4.2341,
-    tolerance=3e-3,
-    why="Equal probabilities, 1/69 each: -log(1/69) = log 69 = 4.2341.",
-    wrong={
-        0: "A loss of 0 would mean certainty about the right letter.",
-        3.13: "That would need to know how frequent each letter is. Before training, the network does not.",
-        2.4: "That is the table of pairs. Before training, the network has seen nothing.",
-        1.8388: "That is the base-10 logarithm of 69. The loss takes the natural one.",
-    },
-)
+
+@draws(kinds=(20, 99), k=(3, 5))
+def rows(kinds=69, k=4):
+    return number(
+        f"A table for contexts of {words(k)} letters, of {kinds} kinds: how many rows?",
+        len(range(kinds)) ** k,
+        why=f"{' · '.join([str(kinds)] * k)}: any of {kinds} kinds at each of the {words(k)} places.",
+        wrong=[
+            (kinds * k, f"{k} · {kinds} would count places and letters. Each combination of {words(k)} letters needs a row."),
+            (kinds ** (k - 1), f"That is {kinds}{power(k - 1)}, for contexts of {words(k - 1)} letters."),
+            (kinds ** (k + 1), f"That is the number of entries: each row has {kinds} of them."),
+            *([(kinds**2, "That is the number of entries of the table of pairs.")] if k > 3 else []),
+        ],
+    )
+
+
+@draws(kinds=(20, 99))
+def start(kinds=69):
+    loss = nn.functional.cross_entropy(torch.zeros(1, kinds, dtype=torch.float64), torch.tensor([0])).item()
+    seen = [
+        (3.13, "That would need to know how frequent each letter is. Before training, the network does not."),
+        (2.4, "That is the table of pairs. Before training, the network has seen nothing."),
+    ]
+    return number(
+        f"Which first loss shows that a network for {kinds} letters starts without any opinion?",
+        loss,
+        tolerance=3e-3,
+        why=f"Equal probabilities, 1/{kinds} each: -log(1/{kinds}) = log {kinds} = {loss:.4f}.",
+        wrong=[
+            (0, "A loss of 0 would mean certainty about the right letter."),
+            *(seen if kinds == 69 else [(1 / kinds, "That is the probability of each letter. The loss is minus its logarithm.")]),
+            (math.log10(kinds), f"That is the base-10 logarithm of {kinds}. The loss takes the natural one."),
+        ],
+    )
+
 
 two = prediction(
     "What gradient arrives at the 10?",
@@ -85,19 +121,42 @@ total = prediction(
     },
 )
 
+
+@draws(k=(3, 60))
+def perplexity(k=8):
+    loss = -torch.full((5,), 1 / k, dtype=torch.float64).log().mean().item()
+    return number(
+        f"The loss is {math.log(k):.4f} (natural logarithm). What is the perplexity?",
+        round(math.exp(loss), 6),
+        tolerance=1e-3,
+        why=f"e to the {loss:.4f} is {k}: as uncertain as an even choice among {words(k)} letters.",
+        wrong=[
+            (2**loss, f"That is 2 to the {loss:.4f}. The loss has the natural logarithm."),
+            (1 / k, "That is the probability, e to the minus loss. Perplexity is its inverse."),
+            (loss, "That is the loss itself. Perplexity is e to that power."),
+        ],
+    )
+
+
+@draws(kinds=(20, 99), d=(6, 16), n=[8, 16, 32, 64, 128], k=(2, 5))
+def embedded(kinds=69, d=10, n=64, k=4):
+    table, x = torch.zeros(kinds, d), torch.zeros(n, k, dtype=torch.int64)
+    return shape(
+        f"C has shape ({kinds}, {d}), x has shape ({n}, {k}). Shape of C[x].flatten(1):",
+        tuple(table[x].flatten(1).shape),
+        why=f"C[x] has shape ({n}, {k}, {d}), and flatten(1) joins the last two.",
+        wrong=[
+            ((n, k, d), "That is C[x]. flatten(1) joins the last two dimensions."),
+            ((n * k, d), f"That is flatten(0, 1). The batch of {n} stays in front."),
+            ((n, k), f"That is x. Each of its letters is replaced by {d} numbers."),
+            ((k * d, n), "The batch comes first."),
+        ],
+    )
+
+
 quiz = (
     "16 from counts to a network",
-    number(
-        "The loss is 2.0794 (natural logarithm). What is the perplexity?",
-        8,
-        why="e to the 2.0794 is 8: as uncertain as an even choice among 8 letters.",
-        tolerance=1e-3,
-        wrong={
-            4.2266: "That is 2 to the 2.0794. The loss has the natural logarithm.",
-            0.125: "That is the probability, e to the minus loss. Perplexity is its inverse.",
-            2.0794: "That is the loss itself. Perplexity is e to that power.",
-        },
-    ),
+    perplexity,
     choice(
         "Softmax regression on one letter is trained for ever. Can its loss on the known text fall below that of the unsmoothed table of counts?",
         {
@@ -107,17 +166,7 @@ quiz = (
         },
         "no",
     ),
-    shape(
-        "C has shape (69, 10), x has shape (64, 4). Shape of C[x].flatten(1):",
-        (64, 40),
-        why="C[x] has shape (64, 4, 10), and flatten(1) joins the last two.",
-        wrong={
-            (64, 4, 10): "That is C[x]. flatten(1) joins the last two dimensions.",
-            (256, 10): "That is flatten(0, 1). The batch of 64 stays in front.",
-            (64, 4): "That is x. Each of its letters is replaced by 10 numbers.",
-            (40, 64): "The batch comes first.",
-        },
-    ),
+    embedded,
     choice(
         "The letter z does not occur in a batch. What is the gradient of its row of the embedding?",
         {

@@ -1,17 +1,24 @@
 """What lesson 18 asks."""
 
+import autolab as torch
+from autolab.questions.drawn import draws
+from autolab.utils.wording import words
 from autolab.widgets.questions import choice, number, order, prediction, several, shape
 
-entries = prediction(
-    "How many derivatives has the inverse of a 100 × 100 matrix, entry by entry?",
-    100_000_000,
-    why="10,000 entries of the result, each with 10,000 derivatives: 100 to the fourth power.",
-    wrong={
-        10_000: "That is the number of entries of the matrix. Each entry of the result depends on all of them.",
-        1_000_000: "That is 100 cubed, about the work of inverting. Results and inputs have 10,000 entries each.",
-        100: "That is the number of rows. Count entries: 10,000 in, 10,000 out.",
-    },
-)
+
+@draws(n=[4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 200, 300, 400, 500, 1000])
+def entries(n=100):
+    return number(
+        f"How many derivatives has the inverse of a {n} × {n} matrix, entry by entry?",
+        torch.empty(1, 1, 1, 1).expand(n, n, n, n).numel(),
+        why=f"{n * n:,} entries of the result, each with {n * n:,} derivatives: {n} to the fourth power.",
+        wrong=[
+            (n * n, "That is the number of entries of the matrix. Each entry of the result depends on all of them."),
+            (n**3, f"That is {n} cubed, about the work of inverting. Results and inputs have {n * n:,} entries each."),
+            (n, f"That is the number of rows. Count entries: {n * n:,} in, {n * n:,} out."),
+        ],
+    )
+
 
 square = prediction(
     "F(A) = A A. What is dF?",
@@ -34,41 +41,60 @@ trace = prediction(
     },
 )
 
-inverse = prediction(
-    "A is diagonal, with 2 and 4. The loss is the sum of all entries of its inverse. What is the gradient of the entry in row 0, column 1?",
-    -0.125,
-    why="The gradient of the result is 1 everywhere, so the entry is -(1/2) · 1 · (1/4).",
-    wrong={
-        0: "The inverse has a 0 there. But if the entry of A moves, the 0 moves, too.",
-        0.125: "The sign: a larger A has a smaller inverse, dB = -B dA B.",
-        -0.0625: "That is the entry for the 4 on the diagonal, -(1/4) · (1/4).",
-        -0.25: "That is the entry for the 2 on the diagonal, -(1/2) · (1/2).",
-    },
-)
 
-solve = prediction(
-    "A is 3 × 3 and B is 3 × 2. How many linear systems of 3 unknowns does the backward rule of solve(A, B) need?",
-    2,
-    why="One for each column of X_bar, all with the matrix Aᵀ. A_bar is then a product.",
-    wrong={
-        4: "Two for B_bar. A_bar is made from it by a product, without solving.",
-        1: "One matrix Aᵀ, but X_bar has two columns.",
-        9: "There are 9 entries of A, but one product gives all of their gradients.",
-        0: "The gradient comes back through the inverse, so a system has to be solved.",
-    },
-)
+@draws(p=[2, 4, 5, 8, 10, 20], q=[2, 4, 5, 8, 10, 20])
+def inverse(p=2, q=4):
+    matrix = torch.diag(torch.tensor([float(p), float(q)], dtype=torch.float64)).requires_grad_()
+    torch.linalg.inv(matrix).sum().backward()
+    if p == q:
+        return None
+    return number(
+        f"A is diagonal, with {p} and {q}. The loss is the sum of all entries of its inverse. What is the gradient of the entry in row 0, column 1?",
+        matrix.grad[0, 1].item(),
+        why=f"The gradient of the result is 1 everywhere, so the entry is -(1/{p}) · 1 · (1/{q}).",
+        wrong=[
+            (0, "The inverse has a 0 there. But if the entry of A moves, the 0 moves, too."),
+            (1 / (p * q), "The sign: a larger A has a smaller inverse, dB = -B dA B."),
+            (-1 / q**2, f"That is the entry for the {q} on the diagonal, -(1/{q}) · (1/{q})."),
+            (-1 / p**2, f"That is the entry for the {p} on the diagonal, -(1/{p}) · (1/{p})."),
+        ],
+    )
 
-logdet = prediction(
-    "A has the rows (2, 1) and (1, 3), so its determinant is 5. What is the gradient of log det A for the entry in row 0, column 1?",
-    -0.2,
-    why="The inverse of A has the rows (3, -1) and (-1, 2), divided by 5. Its transpose has -1/5 there.",
-    wrong={
-        -1: "That is the gradient of det A. The logarithm divides it by det A = 5.",
-        0.2: "The sign: the determinant is 2 · 3 - 1 · 1, so it falls when the entry grows.",
-        1: "That is the entry of A itself.",
-        -0.4: "That counts both entries off the diagonal. This entry moves alone.",
-    },
-)
+
+@draws(n=(2, 9), m=(2, 9))
+def solve(n=3, m=2):
+    return number(
+        f"A is {n} × {n} and B is {n} × {m}. How many linear systems of {n} unknowns does the backward rule of solve(A, B) need?",
+        torch.linalg.solve(torch.eye(n), torch.ones(n, m)).shape[1],  # a system for each column of what arrives
+        why="One for each column of X_bar, all with the matrix Aᵀ. A_bar is then a product.",
+        wrong=[
+            (2 * m, f"{words(m).capitalize()} for B_bar. A_bar is made from it by a product, without solving."),
+            (1, f"One matrix Aᵀ, but X_bar has {words(m)} columns."),
+            (n * n, f"There are {n * n} entries of A, but one product gives all of their gradients."),
+            (0, "The gradient comes back through the inverse, so a system has to be solved."),
+        ],
+    )
+
+
+@draws(a=(1, 6), b=(1, 3), d=(1, 8))
+def logdet(a=2, b=1, d=3):
+    det = a * d - b * b
+    if not 2 <= det <= 20:
+        return None
+    matrix = torch.tensor([[a, b], [b, d]], dtype=torch.float64, requires_grad=True)
+    torch.logdet(matrix).backward()
+    return number(
+        f"A has the rows ({a}, {b}) and ({b}, {d}), so its determinant is {a * d - b * b}. What is the gradient of log det A for the entry in row 0, column 1?",
+        matrix.grad[0, 1].item(),
+        why=f"The inverse of A has the rows ({d}, {-b}) and ({-b}, {a}), divided by {det}. Its transpose has {-b}/{det} there.",
+        wrong=[
+            (-b, f"That is the gradient of det A. The logarithm divides it by det A = {det}."),
+            (b / det, f"The sign: the determinant is {a} · {d} - {b} · {b}, so it falls when the entry grows."),
+            (b, "That is the entry of A itself."),
+            (-2 * b / det, "That counts both entries off the diagonal. This entry moves alone."),
+        ],
+    )
+
 
 triangle = prediction(
     "LAPACK reads the lower triangle only. The entry below the diagonal moves alone, and a difference quotient is taken. How does it compare with the engine's gradient for this entry?",
@@ -90,18 +116,48 @@ degenerate = prediction(
     },
 )
 
+
+@draws(m=(2, 9), n=(2, 9))
+def bar(m=3, n=5):
+    a = torch.ones(m, n, requires_grad=True)
+    (a * a).sum().backward()
+    if m == n:
+        return None
+    return shape(
+        f"A has shape ({m}, {n}), and the loss is one number. Shape of A_bar:",
+        tuple(a.grad.shape),
+        why="A number for each entry, kept where the entry is.",
+        wrong=[
+            ((n, m), "Some books write the derivative of a number transposed. In a library the gradient has the shape of its input."),
+            ((m * n,), "That is the gradient as a vector. The matrix keeps its shape."),
+            ((m * n, m * n), f"That would be the second derivative, or the Jacobian of a function from {m * n} to {m * n} entries."),
+        ],
+    )
+
+
+@draws(n=(2, 9), det=(2, 9), step=[0.001, 0.01])
+def determinant(n=4, det=3, step=0.001):
+    a = torch.eye(n, dtype=torch.float64)
+    a[0, 0] = det
+    a.requires_grad_()
+    torch.linalg.det(a).backward()
+    right = step * (a.grad * a.detach()).sum().item()
+    return number(
+        f"A is {n} × {n} and det A = {det}. To first order, by how much does det A grow if A grows by {step} A?",
+        right,
+        why=f"det A · tr(A⁻¹ · {step} A) = {det} · {step} · tr I = {det} · {step} · {n}.",
+        tolerance=0.01 * right,
+        wrong=[
+            (step * det, f"That would be right for a number. For a {n} × {n} matrix the trace of the identity is {n}."),
+            (step * n, f"That is the relative growth. Multiply by det A = {det}."),
+            (step, "That is the factor by which each entry grows."),
+        ],
+    )
+
+
 quiz = (
     "18 matrix calculus",
-    shape(
-        "A has shape (3, 5), and the loss is one number. Shape of A_bar:",
-        (3, 5),
-        why="A number for each entry, kept where the entry is.",
-        wrong={
-            (5, 3): "Some books write the derivative of a number transposed. In a library the gradient has the shape of its input.",
-            (15,): "That is the gradient as a vector. The matrix keeps its shape.",
-            (15, 15): "That would be the second derivative, or the Jacobian of a function from 15 to 15 entries.",
-        },
-    ),
+    bar,
     choice(
         "The loss is the inner product of G and A B C, with G constant. What is B_bar?",
         {
@@ -112,17 +168,7 @@ quiz = (
         },
         "Aᵀ G Cᵀ",
     ),
-    number(
-        "A is 4 × 4 and det A = 3. To first order, by how much does det A grow if A grows by 0.001 A?",
-        0.012,
-        why="det A · tr(A⁻¹ · 0.001 A) = 3 · 0.001 · tr I = 3 · 0.001 · 4.",
-        tolerance=1e-4,
-        wrong={
-            0.003: "That would be right for a number. For a 4 × 4 matrix the trace of the identity is 4.",
-            0.004: "That is the relative growth. Multiply by det A = 3.",
-            0.001: "That is the factor by which each entry grows.",
-        },
-    ),
+    determinant,
     order(
         "Put the steps of a derivation in order.",
         ["write the equation that the result satisfies", "take the differential of both sides", "solve for the differential of the result",

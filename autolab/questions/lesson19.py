@@ -1,28 +1,43 @@
 """What lesson 19 asks."""
 
+from autolab.questions.drawn import draws, slope
+from autolab.utils.wording import power, times, words
 from autolab.widgets.questions import choice, number, prediction, several
 
-root = prediction(
-    "At a = 9 the root is x = 3. What is dx/da?",
-    1 / 6,
-    why="x² = a, so 2x dx = da, and dx/da = 1/(2 · 3) = 1/6.",
-    wrong={
-        6: "That is da/dx = 2x. The question is how x moves with a.",
-        1 / 3: "The derivative of x² brings down a 2.",
-        1 / 18: "That is 1/(2a). The formula has the root x in it, not a.",
-    },
-)
 
-fold = prediction(
-    "On the lower branch of x³ - 3x = a, at x = -2, so a = -2: what is dx/da?",
-    1 / 9,
-    why="F_x = 3x² - 3 = 9 and F_a = -1, so dx/da = 1/9.",
-    wrong={
-        -1 / 9: "The sign: F_a is -1, and the formula has another minus.",
-        9: "That is F_x. It belongs below the line.",
-        1 / 12: "The derivative of -3x is missing: F_x = 3x² - 3.",
-    },
-)
+@draws(x=(2, 12), n=(2, 3))
+def root(x=3, n=2):
+    a = x**n
+    return number(
+        f"x{power(n)} = a, and at a = {x**n} the root is x = {x}. What is dx/da?",
+        slope(lambda a: a ** (1 / n), a),
+        tolerance=1e-3 / a,
+        why=f"x{power(n)} = a, so {n}x{power(n - 1)} dx = da, and dx/da = 1/{n * x ** (n - 1)}.",
+        wrong=[
+            (n * x ** (n - 1), f"That is da/dx = {n}x{power(n - 1)}. The question is how x moves with a."),
+            (1 / x ** (n - 1), f"The derivative of x{power(n)} brings down a {n}."),
+            (1 / (n * a), f"That is 1/({n}a). The formula has the root x in it, not a."),
+        ],
+    )
+
+
+@draws(k=(1, 6), x=(-4, 4))
+def fold(k=3, x=-2):
+    f_x = slope(lambda x: x**3 - k * x, x)
+    if f_x == 0 or x == 0:
+        return None
+    front = "" if k == 1 else k
+    return number(
+        f"On the branch of x³ - {'' if k == 1 else k}x = a through x = {x}, where a = {x**3 - k * x}: what is dx/da?",
+        1 / f_x,
+        why=f"F_x = 3x² - {k} = {f_x:g} and F_a = -1, so dx/da = 1/{f_x:g}.",
+        wrong=[
+            (-1 / f_x, "The sign: F_a is -1, and the formula has another minus."),
+            (f_x, "That is F_x. It belongs below the line."),
+            (1 / (3 * x * x), f"The derivative of -{front}x is missing: F_x = 3x² - {k}."),
+        ],
+    )
+
 
 memory = prediction(
     "More steps K: what happens to what is saved?",
@@ -34,27 +49,45 @@ memory = prediction(
     },
 )
 
-trainings = prediction(
-    "The gradient for one weight decay by central differences trains twice. How often would it train for 64 of them, one for each weight?",
-    128,
-    why="Twice for each of the 64. The implicit gradient trains once and solves one linear system.",
-    wrong={
-        64: "That would do for one-sided differences, with one more. Central ones train twice for each.",
-        2: "Each decay has to be moved for itself; moving all at once gives their sum only.",
-        4096: "That is the number of entries of the Hessian.",
-    },
-)
 
-path = prediction(
-    "Twice as many steps of a method of order 4: by which factor does the error fall?",
-    16,
-    why="The error is proportional to h⁴, and half of h makes it a sixteenth.",
-    wrong={
-        2: "That is a method of order 1, such as Euler's.",
-        4: "That is a method of order 2. For order 4 it is 2⁴.",
-        8: "The error of one step is of order 5; twice as many steps cost one power: 2⁵ / 2 = 16.",
-    },
-)
+@draws(n=(10, 100))
+def trainings(n=64):
+    trained = [decay + side for decay in range(n) for side in (-0.1, 0.1)]
+    return number(
+        f"The gradient for one weight decay by central differences trains twice. How often would it train for {n} of them, one for each weight?",
+        len(trained),
+        why=f"Twice for each of the {n}. The implicit gradient trains once and solves one linear system.",
+        wrong=[
+            (n, "That would do for one-sided differences, with one more. Central ones train twice for each."),
+            (2, "Each decay has to be moved for itself; moving all at once gives their sum only."),
+            (n * n, "That is the number of entries of the Hessian."),
+        ],
+    )
+
+
+@draws(more=[2, 3, 4, 5, 6, 10], order=(3, 6))
+def path(more=2, order=4):
+    falls = 1.0 / (1.0 / more) ** order
+    return number(
+        f"{times(more).capitalize()} as many steps of a method of order {order}: by which factor does the error fall?",
+        round(falls, 6),
+        why=f"The error is proportional to h{power(order)}, and 1/{more} of h makes it 1/{more**order}.",
+        wrong=[
+            (more, "That is a method of order 1, such as Euler's."),
+            (more**2, f"That is a method of order 2. For order {order} it is {more}{power(order)}."),
+            *(
+                [
+                    (
+                        more ** (order - 1),
+                        f"The error of one step is of order {order + 1}; more steps cost one power: {more}{power(order + 1)} / {more} = {more**order}.",
+                    )
+                ]
+                if order > 3
+                else []
+            ),
+        ],
+    )
+
 
 drift = prediction(
     "The pendulum with friction runs for a long time and is then run backwards from where it ended. Where does it arrive?",
@@ -65,6 +98,38 @@ drift = prediction(
         "far from the start, if friction is large": "Forward, all paths end near the same point. Which one it was can no longer be read from the digits.",
     },
 )
+
+
+@draws(k=(1, 6), c=[0.25, 0.5, 1, 2, 3, 4])
+def sine(k=1, c=0.5):
+    f_x = k + c  # cos 0 is 1
+    if k == c:
+        return None
+    return number(
+        f"{'' if k == 1 else k}x + {'' if c == 1 else f'{c:g} '}sin x = a. What is dx/da at x = 0?",
+        1 / slope(lambda x: k * x + c * x.sin(), 0),
+        why=f"F_x = {k} + {c:g} cos 0 = {f_x:g}, and dx/da = 1/{f_x:g}.",
+        wrong=[
+            (f_x, "That is F_x = da/dx. Take its inverse."),
+            (1 / (k - c), "That would be for a minus in front of the sine."),
+            (1 / k, "cos 0 is 1, not 0: the sine moves at full slope there."),
+        ],
+    )
+
+
+@draws(unknowns=(2, 30), parameters=[1000, 50_000, 1_000_000])
+def systems(unknowns=3, parameters=1_000_000):
+    many = words(parameters)
+    return choice(
+        f"There are {unknowns} unknowns and {parameters:,} parameters. How many linear systems does the backward pass solve, for one loss?",
+        [
+            (f"one, of {unknowns} equations", "With the transpose of F_x; then one vector-Jacobian product gives all parameters."),
+            (f"{many}, of {unknowns} equations", "That is forward mode: one for each parameter that moves."),
+            (f"one, of {many} equations", "The system is as large as the number of unknowns."),
+        ],
+        f"one, of {unknowns} equations",
+    )
+
 
 quiz = (
     "19 implicit differentiation",
@@ -78,16 +143,7 @@ quiz = (
         },
         "its result",
     ),
-    number(
-        "x + 0.5 sin x = a. What is dx/da at x = 0?",
-        2 / 3,
-        why="F_x = 1 + 0.5 cos 0 = 1.5, and dx/da = 1/1.5.",
-        wrong={
-            1.5: "That is F_x = da/dx. Take its inverse.",
-            2: "That would be for x - 0.5 sin x.",
-            1: "cos 0 is 1, not 0: the sine moves at full slope there.",
-        },
-    ),
+    sine,
     several(
         "Which of these does the implicit function theorem ask for?",
         {
@@ -99,23 +155,15 @@ quiz = (
         },
         ["F(a, x) = 0 at the point", "F_x is invertible", "F has continuous derivatives near the point"],
     ),
-    choice(
-        "There are 3 unknowns and 1,000,000 parameters. How many linear systems does the backward pass solve, for one loss?",
-        {
-            "one, of 3 equations": "With the transpose of F_x; then one vector-Jacobian product gives all parameters.",
-            "a million, of 3 equations": "That is forward mode: one for each parameter that moves.",
-            "one, of a million equations": "The system is as large as the number of unknowns.",
-        },
-        "one, of 3 equations",
-    ),
+    systems,
     choice(
         "gradcheck refuses an implicit gradient, and its numbers are off by about 1e-4. What is most likely?",
         {
-            "the solver stops at an error of about 1e-4": "Then F is not 0, and what the program computes is not the solution that the formula speaks of.",
+            "the solver stops at an error of that size": "Then F is not 0, and what the program computes is not the solution that the formula speaks of.",
             "the transpose is missing": "Then the numbers would be off by much more, unless the matrix is nearly symmetric.",
             "the linear system was solved badly": "A direct solver has ten digits and more, unless F_x is nearly singular.",
         },
-        "the solver stops at an error of about 1e-4",
+        "the solver stops at an error of that size",
     ),
     choice(
         "Why would one record all steps of an ODE solver although the adjoint needs no memory?",

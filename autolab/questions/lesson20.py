@@ -1,31 +1,57 @@
 """What lesson 20 asks."""
 
+import autolab as torch
+from autolab import func
+from autolab.questions.drawn import draws, slope
+from autolab.utils.wording import power, words
 from autolab.widgets.questions import choice, number, order, prediction, several, shape
 
-nested = prediction(
-    "What is f'(1), if f(x) is x times the derivative of x + y for y, at y = 1?",
-    1,
-    why="The inner derivative is 1, whatever x is. So f(x) = x · 1, and its derivative is 1.",
-    wrong={
-        2: "That counts the movement of x inside the inner derivative, too. There x is a constant: only y moves.",
-        0: "The inner derivative is 1, not 0: x + y moves as much as y does.",
-        3: "That adds x, y and the derivative. Work out the inner derivative first: it is 1.",
-    },
-)
 
-loop = prediction(
-    "halve(x) halves x until it is at most 1, then squares. What is its derivative at 6?",
-    0.1875,
-    tolerance=1e-4,
-    why="6, 3, 1.5, 0.75: three halvings, so the function is (x/8)² nearby, with derivative 2 · 0.75 / 8.",
-    wrong={
-        1.5: "That is 2 · 0.75, the derivative of the square. Each of the three halvings brings a factor 1/2.",
-        12: "That is 2 · 6. The square is taken of 0.75, and the halvings have their factors.",
-        0.75: "That is the value that is squared. Its square has the slope 1.5, and three halvings follow.",
-        0: "The number of halvings does not change near 6, but the value does.",
-        0.5625: "That is the value of the function. The question is its slope.",
-    },
-)
+@draws(k=(1, 9), x=(1, 5), y=(1, 5))
+def nested(k=1, x=1, y=1):
+    def f(x):
+        return x * func.grad(lambda y: x + k * y)(torch.tensor(float(y), dtype=torch.float64))
+
+    return number(
+        f"What is f'({x}), if f(x) is x times the derivative of x + {'' if k == 1 else k}y for y, at y = {y}?",
+        func.grad(f)(torch.tensor(float(x), dtype=torch.float64)).item(),
+        why=f"The inner derivative is {k}, whatever x is. So f(x) = x · {k}, and its derivative is {k}.",
+        wrong=[
+            (k + 1, "That counts the movement of x inside the inner derivative, too. There x is a constant: only y moves."),
+            (0, f"The inner derivative is {k}, not 0: the sum moves {'as much' if k == 1 else f'{words(k)} times as much'} as y does."),
+            (x + y + k, f"That adds x, y and the derivative. Work out the inner derivative first: it is {k}."),
+        ],
+    )
+
+
+@draws(x=(3, 31))
+def loop(x=6):
+    if x & (x - 1) == 0:  # a kink
+        return None
+
+    def halve(x):
+        while x > 1:
+            x = x / 2
+        return x**2
+
+    passed = [x]
+    while passed[-1] > 1:
+        passed.append(passed[-1] / 2)
+    v, n = passed[-1], len(passed) - 1
+    return number(
+        f"halve(x) halves x until it is at most 1, then squares. What is its derivative at {x}?",
+        slope(halve, x),
+        tolerance=1e-4,
+        why=f"{', '.join(f'{v:g}' for v in passed)}: {words(n)} halvings, so the function is (x/{2**n})² nearby, with derivative 2 · {v:g} / {2**n}.",
+        wrong=[
+            (2 * v, f"That is 2 · {v:g}, the derivative of the square. Each of the {words(n)} halvings brings a factor 1/2."),
+            (2 * x, f"That is 2 · {x}. The square is taken of {v:g}, and the halvings have their factors."),
+            (v, f"That is the value that is squared. Its square has the slope {2 * v:g}, and {words(n)} halvings follow."),
+            (0, f"The number of halvings does not change near {x}, but the value does."),
+            (v * v, "That is the value of the function. The question is its slope."),
+        ],
+    )
+
 
 branch = prediction(
     "What does vmap(halve) do on the samples 0.5 and 6?",
@@ -61,30 +87,78 @@ products = prediction(
     },
 )
 
-hessians = prediction(
-    "What shape has the batch of Hessians, for 2 samples and 3 weights?",
-    (2, 3, 3),
-    why="A Hessian of 3 weights is (3, 3), and vmap puts the samples in front.",
-    wrong={
-        (3, 3): "That is one Hessian. There is one for each sample.",
-        (2, 3): "That is a batch of gradients. A Hessian has a row for each entry of the gradient.",
-        (3, 3, 2): "vmap puts the samples in front.",
-        (6, 6): "The samples do not mix: there are two matrices.",
-    },
-)
+
+@draws(n=(2, 9), k=(2, 9))
+def hessians(n=2, k=3):
+    found = func.vmap(func.hessian(lambda w, x: (w * x).sum() ** 2), in_dims=(None, 0))(torch.ones(k), torch.ones(n, k))
+    if n == k:
+        return None
+    return shape(
+        f"What shape has the batch of Hessians, for {n} samples and {k} weights?",
+        tuple(found.shape),
+        why=f"A Hessian of {k} weights is ({k}, {k}), and vmap puts the samples in front.",
+        wrong=[
+            ((k, k), "That is one Hessian. There is one for each sample."),
+            ((n, k), "That is a batch of gradients. A Hessian has a row for each entry of the gradient."),
+            ((k, k, n), "vmap puts the samples in front."),
+            ((n * k, n * k), f"The samples do not mix: there are {words(n)} matrices."),
+        ],
+    )
+
+
+@draws(a=(1, 9), b=(1, 9))
+def level(a=1, b=2):
+    high, low = max(a, b), min(a, b)
+    if a == b:
+        return None
+    return number(
+        f"x is a box of level {a}, y a box of level {b}. Which level handles x · y first?",
+        high,
+        why=f"The highest among the arguments. It sees the other as a constant, and level {low} sees to what is inside.",
+        wrong=[
+            (low, f"Level {low} comes second: the highest level goes first and hands the values down."),
+            (high + 1, "Nobody opens a new level for an operation. Transforms open levels."),
+            (0, "Level 0 is reached last, when all boxes are taken off."),
+        ],
+    )
+
+
+@draws(n=(2, 12), m=(2, 12))
+def spread(n=4, m=3):
+    if n == m:
+        return None
+    return shape(
+        f"spread(x, n={n}, axis=-2) for x of shape ({m},): its shape?",
+        tuple(torch.ones(m).unsqueeze(-2).expand(n, m).shape),
+        why=f"The new axis of length {n} is the second from the end of the result.",
+        wrong=[
+            ((m, n), "That would be axis=-1, the last of the result."),
+            ((n * m,), "spread adds an axis; it does not repeat along an old one."),
+            ((n,), f"The entries of x are still there: {m} of them in each of {n} rows."),
+        ],
+    )
+
+
+@draws(n=(2, 4), x=(2, 5), t=(2, 9))
+def tangent(n=3, x=2, t=5):
+    _, right = func.jvp(lambda v: v**n, (torch.tensor(float(x), dtype=torch.float64),), (torch.tensor(float(t), dtype=torch.float64),))
+    one = n * x ** (n - 1)
+    return number(
+        f"x = {x} has the tangent {t}. What is the tangent of x{power(n)}?",
+        right.item(),
+        why=f"The derivative is {n} · {x}{power(n - 1)} = {one}, and it multiplies the tangent {t}.",
+        wrong=[
+            (one, "That is the derivative. The tangent is multiplied by it."),
+            (t**n, "The tangent is not raised to the power: it is multiplied by the derivative."),
+            (x**n * t, "The value was taken where the derivative belongs."),
+            (one + t, "The tangent is multiplied by the derivative, not added to it."),
+        ],
+    )
+
 
 quiz = (
     "20 transformations",
-    number(
-        "x is a box of level 1, y a box of level 2. Which level handles x · y?",
-        2,
-        why="The highest among the arguments. It sees x as a constant, and level 1 sees to what is inside.",
-        wrong={
-            1: "Level 1 comes second: the highest level goes first and hands the values down.",
-            3: "Nobody opens a new level for an operation. Transforms open levels.",
-            0: "Level 0 is reached last, when all boxes are taken off.",
-        },
-    ),
+    level,
     choice(
         "Why are the jvp rules written with `mul` and `add`, not with np.multiply and np.add?",
         {
@@ -115,16 +189,7 @@ quiz = (
             "walk the lines from the last to the first": "There are no lines before f has run.",
         },
     ),
-    shape(
-        "spread(x, n=4, axis=-2) for x of shape (3,): its shape?",
-        (4, 3),
-        why="The new axis of length 4 is the second from the end of the result.",
-        wrong={
-            (3, 4): "That would be axis=-1, the last of the result.",
-            (12,): "spread adds an axis; it does not repeat along an old one.",
-            (4,): "The entries of x are still there: 3 of them in each of 4 rows.",
-        },
-    ),
+    spread,
     choice(
         "A new operation is added with a jvp rule made of `mul` and `sin`. What does grad need besides?",
         {
@@ -134,4 +199,5 @@ quiz = (
         },
         "nothing",
     ),
+    tangent,
 )

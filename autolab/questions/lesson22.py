@@ -1,42 +1,69 @@
 """What lesson 22 asks."""
 
+import math
+
+import autolab as torch
+from autolab import distributions
+from autolab.questions.drawn import draws, slope
+from autolab.utils.wording import signed, words
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-truth = prediction(
-    "Heads pays 5, tails pays 3, p = sigmoid(theta) and theta = 0. What is the derivative of the expected payoff with respect to theta?",
-    0.5,
-    why="J = 5p + 3(1 - p) = 3 + 2p, and p(1 - p) = 1/4 is the slope of the sigmoid: 2 · 1/4 = 0.5.",
-    wrong={
-        2: "That is dJ/dp. The sigmoid's slope at 0, p(1 - p) = 1/4, is a factor more.",
-        0: "Each outcome is a step, but the mean over both changes with p.",
-        4: "That is J itself.",
-        1: "That would be with a slope of 1/2. The sigmoid's slope at 0 is p(1 - p) = 1/4.",
-    },
-)
 
-tails = prediction(
-    "One toss shows tails, worth 3. What is its estimate f(x) · (x - p) of the derivative, which is 0.5?",
-    -1.5,
-    why="x = 0 and p = 1/2, so the score is -1/2, and 3 · (-1/2) = -1.5.",
-    wrong={
-        1.5: "The score of tails is negative: a larger theta makes tails less probable.",
-        0.5: "That is the mean over heads and tails. No single toss shows it.",
-        0: "Tails is worth 3, not 0, and its score is not 0 either.",
-        -0.5: "That is the score. It is multiplied by the payoff.",
-    },
-)
+@draws(a=(2, 15), b=(1, 9))
+def truth(a=5, b=3):
+    if a <= b:
+        return None
+    return number(
+        f"Heads pays {a}, tails pays {b}, p = sigmoid(theta) and theta = 0. What is the derivative of the expected payoff with respect to theta?",
+        slope(lambda theta: a * theta.sigmoid() + b * (1 - theta.sigmoid()), 0),
+        why=f"J = {a}p + {b}(1 - p) = {b} + {'' if a - b == 1 else a - b}p, and p(1 - p) = 1/4 is the slope of the sigmoid: {a - b} · 1/4 = {(a - b) / 4:g}.",
+        wrong=[
+            (a - b, "That is dJ/dp. The sigmoid's slope at 0, p(1 - p) = 1/4, is a factor more."),
+            (0, "Each outcome is a step, but the mean over both changes with p."),
+            ((a + b) / 2, "That is J itself."),
+            ((a - b) / 2, "That would be with a slope of 1/2. The sigmoid's slope at 0 is p(1 - p) = 1/4."),
+        ],
+    )
 
-uniform = prediction(
-    "x is uniform on [0, theta], so its density is 1/theta inside. What is the mean of x · d(log density)/d theta at theta = 2?",
-    -0.5,
-    why="The score is -1/theta = -1/2 for every sample, and the mean of x is 1: -0.5.",
-    wrong={
-        0.5: "That is the derivative of J. Compute what the formula gives: the score is -1/theta.",
-        -0.25: "That is -1/theta². The derivative of -log theta is -1/theta.",
-        0: "The mean of a score is 0 if its conditions hold. Here it is -1/2 for every sample.",
-        -1: "The score is -1/2 and the mean of x is theta/2 = 1.",
-    },
-)
+
+@draws(a=(2, 12), b=(2, 12), x=[0, 1])
+def tails(a=5, b=3, x=0):
+    f, side = (a, "heads") if x else (b, "tails")
+    score = slope(lambda theta: distributions.Bernoulli(logits=theta).log_prob(torch.tensor(float(x))), 0)
+    if a <= b:
+        return None
+    return number(
+        f"Heads pays {a}, tails pays {b}, and p = 1/2. One toss shows {'heads' if x else 'tails'}. What is its estimate f(x) · (x - p) of the derivative, which is {(a - b) / 4:g}?",
+        f * score,
+        why=f"x = {x} and p = 1/2, so the score is {'' if x else '-'}1/2, and {f} · {signed(score)} = {f * score:g}.",
+        wrong=[
+            (
+                -f * score,
+                f"The score of {side} is {'positive' if x else 'negative'}: a larger theta makes {side} {'more' if x else 'less'} probable.",
+            ),
+            ((a - b) / 4, "That is the mean over heads and tails. No single toss shows it."),
+            (0, f"{side.capitalize()} is worth {f}, not 0, and its score is not 0 either."),
+            (score, "That is the score. It is multiplied by the payoff."),
+        ],
+    )
+
+
+@draws(c=(1, 9), theta=(2, 5))
+def uniform(c=1, theta=2):
+    score = slope(lambda theta: -theta.log(), theta)
+    mean = c * theta / 2
+    return number(
+        f"x is uniform on [0, theta], so its density is 1/theta inside. What is the mean of {f'{c}x' if c > 1 else 'x'} · d(log density)/d theta at theta = {theta}?",
+        mean * score,
+        why=f"The score is -1/theta = -1/{theta} for every sample, and the mean of {f'{c}x' if c > 1 else 'x'} is {mean:g}: {mean * score:g}.",
+        wrong=[
+            (c / 2, "That is the derivative of J. Compute what the formula gives: the score is -1/theta."),
+            (-mean / theta**2, "The derivative of -log theta is -1/theta, not -1/theta²."),
+            (0, f"The mean of a score is 0 if its conditions hold. Here it is -1/{theta} for every sample."),
+            (-c, f"The score is -1/{theta} and the mean of x is theta/2 = {theta / 2:g}."),
+        ],
+    )
+
 
 step = prediction(
     "A step: 1 above 0, else 0. x = mu + noise is reparameterised. What does the mean slope of the step over the samples say?",
@@ -50,41 +77,62 @@ step = prediction(
     },
 )
 
-thirty = prediction(
-    "mu = sigma = 1. What is the variance of a single estimate by the score function?",
-    30,
-    why="1 + 18 + 15 = 34, less the square of the mean, 4.",
-    wrong={
-        34: "That is the second moment. The square of the mean, 2² = 4, is taken off.",
-        4: "That is the variance of the reparameterised one, 4 sigma².",
-        2: "That is the gradient, 2 mu.",
-        38: "The square of the mean is subtracted, not added.",
-    },
-)
 
-best = prediction(
-    "Heads, with probability 0.9, is worth 5; tails is worth 3. The squared scores are 0.01 and 0.81. Which baseline is best?",
-    3.2,
-    tolerance=1e-3,
-    why="(0.9 · 5 · 0.01 + 0.1 · 3 · 0.81) / (0.9 · 0.01 + 0.1 · 0.81) = 0.288 / 0.09 = 3.2.",
-    wrong={
-        4.8: "That is the mean payoff. The best baseline weighs the payoffs with the squared scores as well.",
-        4: "That is the mean of 3 and 5, which is best for the fair coin only.",
-        3: "Nearly: tails has most of the weight, but not all of it.",
-        0.288: "That is E[f s²]. It is divided by E[s²] = 0.09.",
-    },
-)
+@draws(mu=(1, 12), sigma=(1, 3))
+def thirty(mu=1, sigma=1):
+    moment = mu**4 / sigma**2 + 18 * mu**2 + 15 * sigma**2
+    mean = slope(lambda mu: mu**2 + sigma**2, mu)
+    if mu**4 % sigma**2:
+        return None
+    return number(
+        f"For x² and a normal x with mu = {mu} and sigma = {sigma}, the mean square of an estimate by the score function is mu⁴/sigma² + 18 mu² + 15 sigma², and its mean is 2 mu. What is the variance of a single estimate?",
+        moment - mean**2,
+        why=f"{mu**4 / sigma**2:g} + {18 * mu**2} + {15 * sigma**2} = {moment:g}, less the square of the mean, {mean**2:g}.",
+        wrong=[
+            (moment, f"That is the second moment. The square of the mean, {mean:g}² = {mean**2:g}, is taken off."),
+            (4 * sigma**2, "That is the variance of the reparameterised one, 4 sigma²."),
+            (mean, "That is the gradient, 2 mu."),
+            (moment + mean**2, "The square of the mean is subtracted, not added."),
+        ],
+    )
 
-own = prediction(
-    "The baseline is the mean of the two payoffs that were drawn. What does this estimate give on average, where 0.5 is right?",
-    0.25,
-    why="1 - 1/n = 1/2 of the truth: when both tosses agree it is 0, else 0.5.",
-    wrong={
-        0.5: "That would be so for a baseline that does not contain the sample's own payoff.",
-        0: "When the tosses differ, the estimate is 0.5, and they differ half of the time.",
-        1: "The own mean takes something away from the estimate. It adds nothing.",
-    },
-)
+
+@draws(p=[0.6, 0.7, 0.75, 0.8, 0.9], a=(4, 9), b=(1, 6))
+def best(p=0.9, a=5, b=3):
+    heads, tails = (
+        slope(lambda theta, x=x: distributions.Bernoulli(logits=theta).log_prob(torch.tensor(x)), math.log(p / (1 - p))) ** 2
+        for x in (1.0, 0.0)
+    )
+    weighted, squared = p * a * heads + (1 - p) * b * tails, p * heads + (1 - p) * tails
+    if a <= b:
+        return None
+    return number(
+        f"Heads, with probability {p}, is worth {a}; tails is worth {b}. The squared scores are {(1 - p) ** 2:.4g} and {p * p:.4g}. Which baseline is best?",
+        float(f"{weighted / squared:.9g}"),
+        tolerance=1e-3,
+        why=f"({p} · {a} · {heads:.4g} + {1 - p:.4g} · {b} · {tails:.4g}) / ({p} · {heads:.4g} + {1 - p:.4g} · {tails:.4g}) = {weighted:.4g} / {squared:.4g} = {weighted / squared:.4g}.",
+        wrong=[
+            (p * a + (1 - p) * b, "That is the mean payoff. The best baseline weighs the payoffs with the squared scores as well."),
+            ((a + b) / 2, f"That is the mean of {b} and {a}, which is best for the fair coin only."),
+            (b, "Nearly: tails has most of the weight, but not all of it."),
+            (weighted, f"That is E[f s²]. It is divided by E[s²] = {squared:.4g}."),
+        ],
+    )
+
+
+@draws(n=(2, 5), right=[0.2, 0.5, 0.6, 1, 1.2, 2, 3])
+def own(n=2, right=0.5):
+    return number(
+        f"The baseline is the mean of the {words(n)} payoffs that were drawn. What does this estimate give on average, where {right} is right?",
+        right * (1 - 1 / n),
+        why=f"1 - 1/n = {n - 1}/{n} of the truth: a toss's own payoff is 1/{n} of its baseline.",
+        wrong=[
+            (right, "That would be so for a baseline that does not contain the sample's own payoff."),
+            (0, "The own payoff is only a part of the mean, so something is left."),
+            (2 * right, "The own mean takes something away from the estimate. It adds nothing."),
+        ],
+    )
+
 
 bandit = prediction(
     "Payoffs 8, 9, 10, 8.5, 9.5, with noise. After 300 rounds, what has happened without a baseline?",
@@ -108,29 +156,43 @@ tau = prediction(
     },
 )
 
-through = prediction(
-    "f(b) = (b - 0.45)², p = 0.1. The truth is 0.09 · (f(1) - f(0)) = +0.009. What does straight-through give on average?",
-    -0.063,
-    tolerance=1e-2,
-    why="The end slopes are f'(1) = 1.1 and f'(0) = -0.9: 0.09 · (0.1 · 1.1 - 0.9 · 0.9) = 0.09 · (-0.7) = -0.063.",
-    wrong={
-        0.009: "That is the truth. Straight-through averages the slopes at the outcomes, 1.1 and -0.9.",
-        -0.7: "That is the mean of the end slopes. The factor p(1 - p) = 0.09 is missing.",
-        0.063: "Most tosses show tails, where the slope of f is negative.",
-        0.081: "That is for p = 0.9. At 0.1 most tosses show tails.",
-    },
-)
 
-kl = prediction(
-    "What is KL(N(1, 1) || N(0, 1))?",
-    0.5,
-    why="(1 + 1 - 1 - 0) / 2 = 0.5.",
-    wrong={
-        1: "The formula has a factor 1/2.",
-        0: "It is 0 for equal distributions only. The means differ by 1.",
-        -0.5: "A KL divergence is never negative.",
-    },
-)
+@draws(c=[0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.6, 0.7], p=[0.1, 0.2, 0.3, 0.8, 0.9])
+def through(c=0.45, p=0.1):
+    one, zero = (slope(lambda b: (b - c) ** 2, b) for b in (1, 0))
+    weight = p * (1 - p)
+    truth = weight * ((1 - c) ** 2 - c**2)
+    mean = p * one + (1 - p) * zero
+    return number(
+        f"f(b) = (b - {c})², p = {p}. The truth is {p * (1 - p):.2g} · (f(1) - f(0)) = {p * (1 - p) * ((1 - c) ** 2 - c * c):+.3g}. What does straight-through give on average?",
+        weight * mean,
+        tolerance=3e-3,
+        why=f"The end slopes are f'(1) = {one:.4g} and f'(0) = {zero:.4g}: {weight:.2g} · ({p} · {one:.4g} + {1 - p:.2g} · {signed(zero)}) = {weight:.2g} · {signed(round(mean, 9))} = {weight * mean:.4g}.",
+        wrong=[
+            (truth, f"That is the truth. Straight-through averages the slopes at the outcomes, {one:.4g} and {zero:.4g}."),
+            (mean, f"That is the mean of the end slopes. The factor p(1 - p) = {weight:.2g} is missing."),
+            (-weight * mean, f"The sign: the slope at tails, {zero:.4g}, counts {1 - p:.2g}, that at heads {p}."),
+            (weight * ((1 - p) * one + p * zero), f"That is for p = {1 - p:.2g}: the weights of the two slopes are exchanged."),
+        ],
+    )
+
+
+@draws(m=(1, 9), b=(0, 6))
+def kl(m=1, b=0):
+    d = m - b
+    if d == 0:
+        return None
+    return number(
+        f"What is KL(N({m}, 1) || N({b}, 1))?",
+        distributions.kl_divergence(distributions.Normal(float(m), 1.0), distributions.Normal(float(b), 1.0)).item(),
+        why=f"({d * d} + 1 - 1 - 0) / 2 = {d * d / 2:g}.",
+        wrong=[
+            (d * d, "The formula has a factor 1/2."),
+            (0, f"It is 0 for equal distributions only. The means differ by {abs(d)}."),
+            (-d * d / 2, "A KL divergence is never negative."),
+        ],
+    )
+
 
 ratio = prediction(
     "The score function with a baseline, against reparameterisation: how many times the variance, roughly?",
@@ -143,6 +205,38 @@ ratio = prediction(
     },
 )
 
+
+@draws(variance=(2, 40), part=[0.1, 0.2, 0.5])
+def samples(variance=30, part=0.1):
+    n = round(variance / part**2)
+    return number(
+        f"One sample has variance {variance}. How many samples does a mean need for a standard deviation of {part}?",
+        n,
+        why=f"{variance} / n = {part**2:.2g}.",
+        wrong=[
+            (variance / part, f"The standard deviation is the root of the variance: {variance} / n = {part}² = {part**2:.2g}."),
+            (round(n**0.5), f"That is the root of {n}. The variance falls as 1/n, the deviation as one over the root."),
+            (variance, "That makes the variance 1."),
+        ],
+    )
+
+
+@draws(r=[0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.96, 0.98, 0.99, 0.28])
+def correlated(r=0.8):
+    x, y = torch.tensor([1.0, 0.0], dtype=torch.float64), torch.tensor([r, math.sqrt(1 - r * r)], dtype=torch.float64)
+    left = y - (x @ y) * x  # of two vectors at this angle, what the first cannot explain of the second
+    return number(
+        f"A control variate has correlation {r} with the estimator. Which part of the variance is left at best?",
+        (left @ left).item(),
+        why=f"1 - {r}² = {1 - r * r:.4g}.",
+        wrong=[
+            (1 - r, f"That is 1 - {r}. The correlation is squared."),
+            (r * r, "That is the part that goes away."),
+            (math.sqrt(1 - r * r), f"That is the part of the standard deviation that is left, the root of {1 - r * r:.4g}."),
+        ],
+    )
+
+
 quiz = (
     "22 expectations",
     choice(
@@ -154,16 +248,7 @@ quiz = (
         },
         "the score function",
     ),
-    number(
-        "One sample has variance 30. How many samples does a mean need for a standard deviation of 0.1?",
-        3000,
-        why="30 / n = 0.01.",
-        wrong={
-            300: "The standard deviation is the root of the variance: 30 / n = 0.1² = 0.01.",
-            55: "That is the root of 3000. The variance falls as 1/n, the deviation as one over the root.",
-            30: "That makes the variance 1.",
-        },
-    ),
+    samples,
     several(
         "Which of these may be a baseline without bias?",
         {
@@ -184,16 +269,7 @@ quiz = (
         },
         "the density is positive on an interval whose end is the parameter",
     ),
-    number(
-        "A control variate has correlation 0.8 with the estimator. Which part of the variance is left at best?",
-        0.36,
-        why="1 - 0.8² = 0.36.",
-        wrong={
-            0.2: "That is 1 - 0.8. The correlation is squared.",
-            0.64: "That is the part that goes away.",
-            0.6: "That is the part of the standard deviation that is left, the root of 0.36.",
-        },
-    ),
+    correlated,
     choice(
         "For which f is straight-through unbiased, whatever p is?",
         {

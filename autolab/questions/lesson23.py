@@ -1,32 +1,47 @@
 """What lesson 23 asks."""
 
+import autolab as torch
+from autolab.questions.drawn import draws, slope
+from autolab.utils.wording import words
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-sixteen = prediction(
-    "6.74 billion parameters at 16 bytes each: how many GB (10^9 bytes) does the training state take?",
-    107.8,
-    tolerance=5e-3,
-    why="6.738 · 16 = 107.8. No activation is counted yet.",
-    wrong={
-        13.5: "That is two bytes each: enough to run the model, not to train it.",
-        27: "That is weights and gradients in 16 bits. Adam's averages and the master copy are 12 bytes more.",
-        53.9: "That is eight bytes each, Adam's two averages alone.",
-        6.74: "That is the number of parameters. Each has 16 bytes.",
-    },
-)
 
-stuck = prediction(
-    "bfloat16 has 8 significant bits. Where does the sum of 5000 ones end?",
-    256,
-    why="Up to 256 every whole number exists. 257 needs nine bits, and rounds back to 256.",
-    wrong={
-        5000: "That is what float32 gives. In bfloat16 the sum is rounded after each addition.",
-        2048: "That is float16, with 11 significant bits.",
-        255: "255 is the largest number of eight bits, but 256 has only one significant bit. What comes after it?",
-        128: "Between 128 and 256 the whole numbers still exist. Eight bits reach to 2⁸.",
-        512: "From 256 on only even numbers exist, so the sum cannot leave 256 by ones.",
-    },
-)
+@draws(billions=[0.5, 1, 1.3, 1.5, 2, 2.5, 2.7, 3, 4, 5, 6, 6.74, 7, 8, 9, 10, 12, 13, 15, 20, 30, 40, 70])
+def sixteen(billions=6.74):
+    adam = 2 + 2 + 4 + 4 + 4  # weight, gradient, master weight, two averages
+    return number(
+        f"{billions} billion parameters at 16 bytes each: how many GB (10^9 bytes) does the training state take?",
+        round(billions * adam, 1),
+        tolerance=5e-3,
+        why=f"{billions} · 16 = {billions * 16:.1f}. No activation is counted yet.",
+        wrong=[
+            (2 * billions, "That is two bytes each: enough to run the model, not to train it."),
+            (4 * billions, "That is weights and gradients in 16 bits. Adam's averages and the master copy are 12 bytes more."),
+            (8 * billions, "That is eight bytes each, Adam's two averages alone."),
+            (billions, "That is the number of parameters. Each has 16 bytes."),
+        ],
+    )
+
+
+@draws(n=[3000, 4000, 5000, 8000, 10_000], one=[0.125, 0.25, 0.5, 1, 2, 4])
+def stuck(n=5000, one=1):
+    total, before = torch.tensor(0.0, dtype=torch.bfloat16), None
+    while total != before:  # from then on nothing changes, and n is more
+        before, total = total, total + one
+    end = total.item()
+    return number(
+        f"bfloat16 has 8 significant bits. Where does the sum of {n} {'ones' if one == 1 else f'times {one:g}'} end?",
+        end,
+        why=f"Up to {end:g} every multiple of {one:g} exists. {end + one:g} needs nine bits, and rounds back to {end:g}.",
+        wrong=[
+            (n * one, "That is what float32 gives. In bfloat16 the sum is rounded after each addition."),
+            (2048 * one, "That is float16, with 11 significant bits."),
+            (255 * one, f"That is the largest multiple of eight bits, but {end:g} has only one significant bit. What comes after it?"),
+            (end / 2, f"Between {end / 2:g} and {end:g} the multiples of {one:g} still exist. Eight bits reach to 2⁸ of them."),
+            (2 * end, f"From {end:g} on only every second multiple of {one:g} exists, so the sum cannot leave {end:g}."),
+        ],
+    )
+
 
 scaled = prediction(
     "Weights of about 0.002, rounded to E4M3, whose smallest positive number is about 0.002. What does a scale do to the product's error?",
@@ -50,31 +65,43 @@ shards = prediction(
     },
 )
 
-ring = prediction(
-    "Four workers, an array of 1000 float32 numbers. How many bytes does each worker send in a ring all-reduce?",
-    6000,
-    why="2 · 3/4 · 4000: six steps with a quarter of the array each.",
-    wrong={
-        4000: "That is the array once. It is sent twice but for one chunk each time: 2 · 3/4.",
-        8000: "That is the limit for many workers, 2N. With four it is 2 · 3/4 N.",
-        12000: "That is three whole arrays to the three others. In a ring only chunks travel.",
-        3000: "That is the first half, the reduce-scatter. The complete chunks have to go round, too.",
-        1500: "These are numbers. Each has four bytes.",
-    },
-)
 
-traffic = prediction(
-    "A model of 2.25 MB and four processes. How many MB does each send in a step?",
-    3.38,
-    tolerance=1e-2,
-    why="2 · 3/4 · 2.25 = 3.38, whatever the buckets are.",
-    wrong={
-        2.25: "That is the model once. A ring sends 2(p - 1)/p of it.",
-        6.75: "That is the model to each of three others.",
-        4.5: "That is 2N, the limit for many workers.",
-        9: "That is all four copies.",
-    },
-)
+@draws(p=[3, 4, 5, 6, 8, 10], n=[600, 1000, 1200, 2000, 2400, 4000, 6000, 12_000])
+def ring(p=4, n=1000):
+    size, chunk = 4 * n, 4 * n / p
+    steps = 2 * (p - 1)
+    if n % p:
+        return None
+    return number(
+        f"{words(p).capitalize()} workers, an array of {n} float32 numbers. How many bytes does each worker send in a ring all-reduce?",
+        steps * chunk,
+        why=f"2 · {p - 1}/{p} · {size}: {words(steps)} steps with 1/{p} of the array each.",
+        wrong=[
+            (size, f"That is the array once. It is sent twice but for one chunk each time: 2 · {p - 1}/{p}."),
+            (2 * size, f"That is the limit for many workers, 2N. With {words(p)} it is 2 · {p - 1}/{p} N."),
+            (size * (p - 1), f"That is {words(p - 1)} whole arrays to the {words(p - 1)} others. In a ring only chunks travel."),
+            (steps * chunk / 2, "That is the first half, the reduce-scatter. The complete chunks have to go round, too."),
+            (steps * chunk / 4, "These are numbers. Each has four bytes."),
+        ],
+    )
+
+
+@draws(size=[1, 1.5, 2, 2.25, 3, 4, 6, 10], p=[4, 5, 8, 10])
+def traffic(size=2.25, p=4):
+    right = 2 * (p - 1) * size / p
+    return number(
+        f"A model of {size} MB and {words(p)} processes. How many MB does each send in a step?",
+        right,
+        tolerance=1e-2,
+        why=f"2 · {p - 1}/{p} · {size} = {right:.3g}, whatever the buckets are.",
+        wrong=[
+            (size, "That is the model once. A ring sends 2(p - 1)/p of it."),
+            (size * (p - 1), f"That is the model to each of {words(p - 1)} others."),
+            (2 * size, "That is 2N, the limit for many workers."),
+            (size * p, f"That is all {words(p)} copies."),
+        ],
+    )
+
 
 collectives = prediction(
     "The MLP is cut over two workers. Which gradients have to be added up between them?",
@@ -87,44 +114,93 @@ collectives = prediction(
     },
 )
 
-bubble = prediction(
-    "Four stages, four micro-batches. Which share of the time does a stage stand idle?",
-    0.4286,
-    tolerance=1e-2,
-    why="3 / (4 + 3) = 3/7.",
-    wrong={
-        0.75: "That is with a single micro-batch: three of four ticks.",
-        0.25: "Count the ticks: m + p - 1 = 7, of which a stage works for 4.",
-        0.5714: "That is the share in which it works, 4/7.",
-        0.5: "The denominator is m + p - 1 = 7, not m + p - 2.",
-    },
-)
 
-zero = prediction(
-    "All sixteen bytes are sharded over 64 workers. How many GB of 107.8 does each keep?",
-    1.68,
-    tolerance=1e-2,
-    why="107.8 / 64 = 1.68. What a layer needs while it computes is gathered, and dropped again.",
-    wrong={
-        28.2: "That is stage 1: weights and gradients are still everywhere.",
-        15.0: "That is stage 2: the weights are still everywhere.",
-        13.5: "That is the weights alone, unsharded.",
-        107.8: "That is without sharding.",
-    },
-)
+@draws(p=(3, 9), m=(3, 12))
+def bubble(p=4, m=4):
+    ticks = {stage + batch for stage in range(p) for batch in range(m)}
+    right = 1 - m / len(ticks)
+    return number(
+        f"{words(p).capitalize()} stages, {words(m)} micro-batches. Which share of the time does a stage stand idle?",
+        right,
+        tolerance=1e-2,
+        why=f"{p - 1} / ({m} + {p - 1}) = {p - 1}/{m + p - 1}.",
+        wrong=[
+            ((p - 1) / p, f"That is with a single micro-batch: {words(p - 1)} of {words(p)} ticks."),
+            (1 / p, f"Count the ticks: m + p - 1 = {m + p - 1}, of which a stage works for {m}."),
+            (m / (m + p - 1), f"That is the share in which it works, {m}/{m + p - 1}."),
+            ((p - 1) / (m + p - 2), f"The denominator is m + p - 1 = {m + p - 1}, not m + p - 2."),
+        ],
+    )
+
+
+@draws(total=[16, 32, 48, 64, 80, 107.8, 160, 320], n=[4, 8, 16, 32, 64])
+def zero(total=107.8, n=64):
+    byte = total / 16
+    return number(
+        f"All sixteen bytes are sharded over {n} workers. How many GB of {total} does each keep?",
+        float(f"{total / n:.3g}"),
+        tolerance=1e-2,
+        why=f"{total} / {n} = {total / n:.3g}. What a layer needs while it computes is gathered, and dropped again.",
+        wrong=[
+            (4 * byte + 12 * byte / n, "That is stage 1: weights and gradients are still everywhere."),
+            (2 * byte + 14 * byte / n, "That is stage 2: the weights are still everywhere."),
+            (2 * byte, "That is the weights alone, unsharded."),
+            (total, "That is without sharding."),
+        ],
+    )
+
+
+@draws(n=[10, 20, 30, 40, 60, 70, 80, 90], m=[10, 20, 30, 40, 60, 70, 80, 90], g=(1, 9), h=(1, 9))
+def unequal(n=30, m=10, g=1, h=5):
+    right = slope(lambda x: (n * g + m * h) * x / (n + m), 1)
+    if n == m or right * 10 % 1:
+        return None
+    return number(
+        f"Shards of {n} and {m} examples have mean gradients {g} and {h}. What is the gradient of the mean loss over all {n + m}?",
+        right,
+        why=f"({n} · {g} + {m} · {h}) / {n + m} = {n * g + m * h} / {n + m}.",
+        wrong=[
+            ((g + h) / 2, "That is the plain mean, which counts the examples of the smaller shard more than those of the larger."),
+            (g + h, "That is the sum of two means."),
+            ((m * g + n * h) / (n + m), "The weights are exchanged: the larger shard counts more."),
+        ],
+    )
+
+
+@draws(p=(3, 16), share=[0.25, 0.2, 0.1, 0.05])
+def micro_batches(p=8, share=0.1):
+    right = next(m for m in range(1, 1000) if (p - 1) / (m + p - 1) <= share + 1e-9)
+    return number(
+        f"{words(p).capitalize()} stages. How many micro-batches bring the bubble down to {share}?",
+        right,
+        why=f"{p - 1} / (m + {p - 1}) = {share} gives m = {right}.",
+        wrong=[
+            (right + p - 1, f"That is m + p - 1. Take the {p - 1} off."),
+            (p / share, "That is with p/m. The bubble is (p - 1)/(m + p - 1)."),
+            (p - 1, f"With m = {p - 1} the bubble is one half."),
+            (p / share - p, f"There are p - 1 = {p - 1} idle ticks, not {p}."),
+        ],
+    )
+
+
+@draws(billions=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 15, 20, 25, 30, 34, 40, 50, 60, 70, 100])
+def of_adam(billions=1):
+    state = 4 + 4 + 4  # master weight, mean, mean of squares
+    return number(
+        f"Adam in mixed precision keeps 16 bytes per parameter, {16 * billions} GB for {billions} billion. How many GB of these are NOT weights or gradients in 16 bits?",
+        state * billions,
+        why="Of 16 bytes: master weight 4, mean 4, mean of squares 4. They are what ZeRO shards first.",
+        wrong=[
+            (8 * billions, "That is Adam's two averages. The float32 master copy is also there."),
+            (4 * billions, "That is the weight and the gradient in 16 bits, which the question leaves out."),
+            (14 * billions, "The gradient has 2 bytes, and so has the weight."),
+        ],
+    )
+
 
 quiz = (
     "23 many machines",
-    number(
-        "Adam in mixed precision: how many of the 16 bytes per parameter are NOT weights or gradients in 16 bits?",
-        12,
-        why="Master weight 4, mean 4, mean of squares 4. They are what ZeRO shards first.",
-        wrong={
-            8: "That is Adam's two averages. The float32 master copy is also there.",
-            4: "That is the weight and the gradient in 16 bits, which the question leaves out.",
-            14: "The gradient has 2 bytes, and so has the weight.",
-        },
-    ),
+    of_adam,
     choice(
         "p workers sum their arrays by a ring. What grows with p?",
         {
@@ -134,16 +210,7 @@ quiz = (
         },
         "the number of steps, and their delays",
     ),
-    number(
-        "Shards of 30 and 10 examples have mean gradients 1 and 5. What is the gradient of the mean loss over all 40?",
-        2,
-        why="(30 · 1 + 10 · 5) / 40 = 80 / 40.",
-        wrong={
-            3: "That is the plain mean, which counts each example of the small shard three times.",
-            6: "That is the sum of two means.",
-            4: "The weights are exchanged: the larger shard counts more.",
-        },
-    ),
+    unequal,
     several(
         "Which of these make the overlap of communication and backward better?",
         {
@@ -163,17 +230,7 @@ quiz = (
         },
         "a reduce-scatter",
     ),
-    number(
-        "Eight stages. How many micro-batches bring the bubble down to 0.1?",
-        63,
-        why="7 / (m + 7) = 0.1 gives m = 63.",
-        wrong={
-            70: "That is m + p - 1. Take the 7 off.",
-            80: "That is with p/m. The bubble is (p - 1)/(m + p - 1).",
-            7: "With m = 7 the bubble is one half.",
-            72: "There are p - 1 = 7 idle ticks, not 8.",
-        },
-    ),
+    micro_batches,
     order(
         "One step of data parallel training with buckets:",
         [

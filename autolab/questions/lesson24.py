@@ -1,17 +1,34 @@
 """What lesson 24 asks."""
 
+import math
+
+import autolab as torch
+from autolab.questions.drawn import draws
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-modulus = prediction(
-    "L = x² + y² at z = x + iy = 3 + 4i. What is the gradient, written as one complex number?",
-    "6 + 8i",
-    {
-        "6 + 8i": "The slopes are 2x = 6 and 2y = 8. They are the real and the imaginary part.",
-        "3 + 4i": "That is half of it, the derivative by the conjugate of z. The slopes themselves are 2x and 2y.",
-        "6 - 8i": "That is the conjugate, which JAX returns. L grows when y grows, so the slope along y is positive.",
-        "10": "That is the length of the gradient. It has a direction, too.",
-    },
-)
+
+def complex_gradient(f, z):
+    """The gradient of a real f at a complex z."""
+    leaf = torch.tensor(complex(z), dtype=torch.complex128, requires_grad=True)
+    f(leaf).backward()
+    return complex(leaf.grad.item())
+
+
+@draws(x=(1, 9), y=(1, 9))
+def modulus(x=3, y=4):
+    g = complex_gradient(lambda z: z.abs() ** 2, complex(x, y))
+    right = f"{g.real:g} + {g.imag:g}i"
+    return prediction(
+        f"L = x² + y² at z = x + iy = {x} + {y}i. What is the gradient, written as one complex number?",
+        right,
+        [
+            (right, f"The slopes are 2x = {2 * x} and 2y = {2 * y}. They are the real and the imaginary part."),
+            (f"{x} + {y}i", "That is half of it, the derivative by the conjugate of z. The slopes themselves are 2x and 2y."),
+            (f"{2 * x} - {2 * y}i", "That is the conjugate, which JAX returns. L grows when y grows, so the slope along y is positive."),
+            (f"{abs(g):.3g}", "That is the length of the gradient. It has a direction, too."),
+        ],
+    )
+
 
 wrongway = prediction(
     "L = |z - (1 + 2i)|². We step by -0.1 times the conjugate of the gradient. What becomes of z?",
@@ -46,16 +63,22 @@ turned = prediction(
     },
 )
 
-part = prediction(
-    "x is a real number, y = (3 + 4i) x, and y receives 1. What does x receive?",
-    3,
-    why="Re((3 - 4i) · 1) = 3: x moves y along 3 + 4i, and the loss sees 3 of that.",
-    wrong={
-        5: "That is the modulus. What counts is the part of 3 + 4i along the gradient 1.",
-        4: "That is the imaginary part; the gradient 1 says that only the real part of y moves the loss.",
-        7: "The parts are not added. The gradient 1 points along the real axis.",
-    },
-)
+
+@draws(a=(2, 9), b=(1, 9))
+def part(a=3, b=4):
+    x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    (x * complex(a, b)).backward(gradient=torch.tensor(1 + 0j, dtype=torch.complex128))
+    return number(
+        f"x is a real number, y = ({a} + {b}i) x, and y receives 1. What does x receive?",
+        x.grad.item(),
+        why=f"Re(({a} - {b}i) · 1) = {a}: x moves y along {a} + {b}i, and the loss sees {a} of that.",
+        wrong=[
+            (math.hypot(a, b), f"That is the modulus. What counts is the part of {a} + {b}i along the gradient 1."),
+            (b, "That is the imaginary part; the gradient 1 says that only the real part of y moves the loss."),
+            (a + b, "The parts are not added. The gradient 1 points along the real axis."),
+        ],
+    )
+
 
 unseen = prediction(
     "Square.backward returns 2 z g, without a conjugate. Which inputs show the mistake to gradcheck?",
@@ -68,16 +91,22 @@ unseen = prediction(
     },
 )
 
-energy = prediction(
-    "X = fft(x) has 8 entries, and L is the sum of |X|². The first entry of x is 3. What is its gradient?",
-    48,
-    why="By Parseval L = 8 times the sum of |x|², so the slope is 8 · 2 · 3 = 48.",
-    wrong={
-        6: "That is the gradient of the sum of |x|². The transform of 8 points makes L 8 times as large.",
-        24: "L is quadratic, so there is a factor 2 more.",
-        16: "That is 2n. It is multiplied by the entry.",
-    },
-)
+
+@draws(n=[4, 5, 6, 8, 10, 16], first=(2, 9))
+def energy(n=8, first=3):
+    x = torch.tensor([float(first)] + [1.0] * (n - 1), dtype=torch.float64, requires_grad=True)
+    (torch.fft.fft(x).abs() ** 2).sum().backward()
+    return number(
+        f"X = fft(x) has {n} entries, and L is the sum of |X|². The first entry of x is {first}. What is its gradient?",
+        float(f"{x.grad[0].item():.9g}"),
+        why=f"By Parseval L = {n} times the sum of |x|², so the slope is {n} · 2 · {first} = {2 * n * first}.",
+        wrong=[
+            (2 * first, f"That is the gradient of the sum of |x|². The transform of {n} points makes L {n} times as large."),
+            (n * first, "L is quadratic, so there is a factor 2 more."),
+            (2 * n, "That is 2n. It is multiplied by the entry."),
+        ],
+    )
+
 
 anyphase = prediction(
     "The loss has fallen below 1e-25. Is z the picture?",
@@ -90,6 +119,40 @@ anyphase = prediction(
     },
 )
 
+
+@draws(x=(0, 6), y=(1, 7))
+def fourth(x=0, y=1):
+    g = complex_gradient(lambda z: z.abs() ** 4, complex(x, y))
+    square = x * x + y * y
+    return number(
+        f"L = |z|⁴ at z = {f'{x} + ' if x else ''}{'' if y == 1 else y}i. What is the imaginary part of the gradient?",
+        float(f"{g.imag:.9g}"),
+        why=f"L = (x² + y²)², so dL/dy = 4 y (x² + y²) = 4 · {y} · {square}" + (f", and dL/dx = {g.real:g}." if x else ", and dL/dx = 0."),
+        wrong=[
+            (2 * y * square, "That is of the derivative by the conjugate of z, 2 z |z|²; the gradient is twice that."),
+            (-4 * y * square, "That is the convention with the conjugate."),
+            (square**2, "That is the loss itself."),
+            *([(4 * x * square, "That is the real part.")] if x else []),
+        ],
+    )
+
+
+@draws(a=(1, 9), b=(1, 9))
+def circle(a=2, b=5):
+    theta = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+    torch.exp(1j * theta).backward(gradient=torch.tensor(complex(a, b), dtype=torch.complex128))
+    return number(
+        f"theta is real, w = exp(i theta) at theta = 0, and w receives {a} + {b}i. What does theta receive?",
+        theta.grad.item(),
+        why=f"dw/d theta = i w = i. Re(conj(i) ({a} + {b}i)) = Re(-{a}i + {b}) = {b}.",
+        wrong=[
+            (a, "At theta = 0 the point moves upwards, so it is the imaginary part of g that counts."),
+            (-b, f"The conjugate belongs to the derivative i: Re(-i ({a} + {b}i)) is positive."),
+            (a + b, "The parts are not added: w moves upwards only."),
+        ],
+    )
+
+
 quiz = (
     "24 complex",
     choice(
@@ -101,16 +164,7 @@ quiz = (
         },
         "dL/dx + i dL/dy",
     ),
-    number(
-        "L = |z|⁴ at z = i. What is the imaginary part of the gradient?",
-        4,
-        why="L = (x² + y²)², so dL/dy = 4 y (x² + y²) = 4, and dL/dx = 0.",
-        wrong={
-            2: "That is the derivative by the conjugate of z, 2 z |z|²; the gradient is twice that.",
-            -4: "That is the convention with the conjugate.",
-            1: "That is the loss itself at z = i.",
-        },
-    ),
+    fourth,
     several(
         "Which of these are holomorphic: their second Wirtinger derivative vanishes?",
         {
@@ -140,16 +194,7 @@ quiz = (
         },
         "ifft(g, norm='ortho')",
     ),
-    number(
-        "theta is real, w = exp(i theta) at theta = 0, and w receives 2 + 5i. What does theta receive?",
-        5,
-        why="dw/d theta = i w = i. Re(conj(i) (2 + 5i)) = Re(-2i + 5) = 5.",
-        wrong={
-            2: "At theta = 0 the point moves upwards, so it is the imaginary part of g that counts.",
-            -5: "The conjugate belongs to the derivative i: Re(-i (2 + 5i)) is positive.",
-            7: "The parts are not added: w moves upwards only.",
-        },
-    ),
+    circle,
     order(
         "How does the engine run the real rule of exp for complex numbers?",
         ["g arrives", "conjugate g", "multiply by the result of exp", "conjugate what came out"],

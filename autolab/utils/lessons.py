@@ -8,10 +8,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from autolab.utils import copies
+from autolab.utils import copies, wording
 
 PACKAGE = Path(__file__).parents[1]
-KINDS = {"choice", "several", "number", "shape", "order"}
 ASKED = re.compile(r"(?:predict|quiz)\(\*?asks\.(\w+)\)")  # a cell that shows what autolab/questions has for it
 ABOVE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")  # a link to a file of the repository, outside the folder of the lessons
 RECORD = ".autolab-lessons.json"
@@ -53,13 +52,12 @@ def _described(path: Path) -> Lesson:
     written = _written(path.name[:2])
     asking = [written.get(found[1]) for c in cells if c["cell_type"] == "code" and (found := ASKED.fullmatch(_source(c)))]
     quizzes = [value for value in asking if isinstance(value, ast.Tuple)]
-    first = [value.args[0] for value in asking if isinstance(value, ast.Call)]
     return Lesson(
         path.name[:2],
         title.group(1).replace("`", "") if title else path.stem[3:],
         path,
-        sum(_name(part) in KINDS for value in quizzes for part in value.elts),
-        tuple(str(prompt.value) for prompt in first if isinstance(prompt, ast.Constant)),
+        sum(len(value.elts) - 1 for value in quizzes),  # the first one is its title
+        tuple(prompt for value in asking if (prompt := _prompt(value))),
     )
 
 
@@ -67,15 +65,30 @@ def _source(cell: Any) -> str:
     return "".join(cell["source"])
 
 
-def _written(number: str) -> dict[str, ast.expr]:
-    """The predictions and the quiz of a lesson, as they are written; read without Jupyter, and without running anything."""
+def _written(number: str) -> dict[str, ast.AST]:
+    """The predictions and the quiz of a lesson, as they are written; read without Jupyter, and without running the file."""
     file = PACKAGE / "questions" / f"lesson{number}.py"
-    lines = ast.parse(file.read_text("utf-8")).body if file.exists() else []
-    return {line.targets[0].id: line.value for line in lines if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)}
+    found: dict[str, ast.AST] = {}
+    for line in ast.parse(file.read_text("utf-8")).body if file.exists() else []:
+        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+            found[line.targets[0].id] = line.value
+        elif isinstance(line, ast.FunctionDef):
+            found[line.name] = line
+    return found
 
 
-def _name(node: ast.AST) -> str:
-    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+def _prompt(asking: ast.AST | None) -> str:
+    """What a prediction asks; of one with drawn numbers (`autolab.questions.drawn`), with those of the lesson, its defaults."""
+    names: dict[str, Any] = {}
+    if isinstance(asking, ast.FunctionDef):
+        names = vars(wording) | {p.arg: _value(default, {}) for p, default in zip(asking.args.args, asking.args.defaults)}
+        last = asking.body[-1]
+        asking = last.value if isinstance(last, ast.Return) else None
+    return str(_value(asking.args[0], names)) if isinstance(asking, ast.Call) else ""
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> Any:
+    return eval(compile(ast.Expression(node), "a question", "eval"), names)
 
 
 # -- a copy to work in --------------------------------------------------------------------------

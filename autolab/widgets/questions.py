@@ -21,7 +21,7 @@ def choice(prompt, options, right):
     Parameters
     ----------
     prompt : str
-    options : dict
+    options : dict, or list of pairs
         Answer -> what to say about it: why it is right, or what mistake leads to it.
     right : str
         The answer that is right; a key of `options`.
@@ -37,15 +37,26 @@ def several(prompt, options, right):
 def number(prompt, right, why, wrong=None, tolerance=None):
     """A number, within `tolerance` times its size (or of 1, if it is smaller). 1/3, 2^16 and 1,000,000 are numbers, too.
 
-    why : what to say when it is right; wrong : dict, a wrong number -> what mistake leads to it.
+    why : what to say when it is right; wrong : dict or list of pairs, a wrong number -> what mistake leads to it.
     tolerance : by default 1e-3, and none for a whole number: who counts 2049 where 2048 is right has counted wrongly.
     """
+    right = _tidy(right)
     if tolerance is None:
         tolerance = 1e-9 if float(right).is_integer() else 1e-3
     return {
         "kind": "number", "prompt": prompt, "right": float(right), "shown": _number_text(right), "tolerance": float(tolerance), "why": why,
-        "wrong": [[float(value), said] for value, said in (wrong or {}).items()],
+        "wrong": [[_tidy(value), said] for value, said in _pairs(wrong or {})],
     }  # fmt: skip
+
+
+def _tidy(value):
+    """A number without the rounding errors of its computation: 0.3 for 0.1 + 0.2."""
+    return float(f"{float(value):.12g}") + 0.0  # no -0
+
+
+def _pairs(said):
+    """What is said to each answer; a list of pairs may name an answer twice, which `autolab.questions.drawn` has to see."""
+    return said.items() if isinstance(said, dict) else said
 
 
 def _number_text(value):
@@ -57,7 +68,7 @@ def shape(prompt, right, why, wrong=None):
     """A shape, such as (3, 4). `wrong`: a wrong shape -> what mistake leads to it."""
     return {
         "kind": "shape", "prompt": prompt, "right": [int(n) for n in right], "shown": str(tuple(right)), "why": why,
-        "wrong": [[[int(n) for n in value], said] for value, said in (wrong or {}).items()],
+        "wrong": [[[int(n) for n in value], said] for value, said in _pairs(wrong or {})],
     }  # fmt: skip
 
 
@@ -81,10 +92,11 @@ def order(prompt, steps, why, early=None):
 
 
 def _of_options(kind, prompt, options, right):
-    unknown = [r for r in right if r not in options]
+    given = [{"text": text, "why": why, "right": text in right} for text, why in _pairs(options)]
+    texts = [option["text"] for option in given]
+    unknown = [r for r in right if r not in texts]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is said to be right, but it is none of the options: {', '.join(options)}")
-    given = [{"text": text, "why": why, "right": text in right} for text, why in options.items()]
+        raise ValueError(f"{unknown[0]!r} is said to be right, but it is none of the options: {', '.join(texts)}")
     return {"kind": kind, "prompt": prompt, "options": given, "shown": "; ".join(right)}
 
 
@@ -96,9 +108,9 @@ def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=None):
         if missing:
             raise ValueError(f"no word about {missing[0]!r}: say in `wrong` what mistake leads to it")
         why = {c: why if c == truth else wrong[c] for c in choices}
-    if isinstance(why, dict):
+    if isinstance(why, dict | list):
         question = choice(prompt, why, truth)
-        return {**question, "why": why[truth]}
+        return {**question, "why": dict(why)[truth]}
     if isinstance(truth, tuple | list):
         return shape(prompt, truth, why, wrong)
     return number(prompt, truth, why, wrong, tolerance)

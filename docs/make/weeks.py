@@ -7,14 +7,13 @@ misconceptions.md what to expect, the problem set how long it takes.
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from autolab import widgets
+from autolab import questions, widgets
 from autolab.course.schedule import SCHEDULES
 from autolab.questions.drawn import makers
 from autolab.utils import lessons
@@ -86,8 +85,7 @@ def _called(call: ast.Call) -> str:
 
 def predictions(number: str) -> list[dict[str, Any]]:
     """What a lesson asks before a cell is run, those with the most foreseen mistakes first."""
-    asks = importlib.import_module(f"autolab.questions.lesson{number}")
-    found = [value for name, value in vars(asks).items() if isinstance(value, dict) and "prompt" in value and not name.startswith("_")]
+    found = [question for name, question in questions.asked(number).items() if not name.startswith("quiz ")]
     return sorted(found, key=lambda question: -len(_mistakes(question)))
 
 

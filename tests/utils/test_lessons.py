@@ -92,6 +92,13 @@ def test_no_lessons_at_all_is_said(monkeypatch, tmp_path):
         lessons.folder()
 
 
+def test_a_prediction_with_drawn_numbers_is_read_with_those_of_its_lesson(source, asked, tmp_path):
+    with (tmp_path / "questions" / "lesson05.py").open("a") as file:
+        file.write('@draws(n=(1, 9))\ndef e(n=2):\n    1 / 0\n    return number(f"{words(n)} {power(n + 1)}?", n, why="W")\n')
+    write(source / "05-accumulation.ipynb", "# 05 · Accumulation", code=["predict(asks.e)"])
+    assert lessons.listed()[1].predictions == ("two ³?",)
+
+
 def test_questions_and_predictions_are_counted_without_running_anything(source, asked):
     write(source / "05-accumulation.ipynb", "# 05 · Accumulation", code=["predict(asks.c)", "quiz(*asks.quiz)", "1 / 0"])
     lesson = lessons.listed()[1]
