@@ -331,7 +331,8 @@ def compile(
     values, replay it: forward, backward, optimizer steps, with buffers that are used again and chains of elementwise operations
     run in blocks. What cannot be replayed runs in eager mode; `explain(f)` says why, `fullgraph=True` makes it a CompileError.
     backend="numba" makes one loop of machine code of each chain, where numba is installed, which takes seconds and pays on large
-    arrays; other backends, dynamic, mode and options are accepted for PyTorch programs. Each new shape is compiled anew.
+    arrays, and sums convolutions in registers; other backends, dynamic, mode and options are accepted for PyTorch programs. Each new
+    shape is compiled anew.
 
     >>> f = compile(lambda x: (x * x).sum())
     >>> f(tensor([1., 2.]))

@@ -1,6 +1,7 @@
 """7. The numba backend: a chain of elementwise steps as one loop of machine code that reads each input once.
 
-`compile(f, backend="numba")`. Everything but the chains is as with the NumPy backend. Arithmetic is rounded as NumPy rounds it.
+`compile(f, backend="numba")`. Convolutions are those of `direct`; everything else is as with the NumPy backend. Arithmetic is rounded as
+NumPy rounds it.
 float32 exp, log and tanh are written out as polynomials (those of S. Moshier's Cephes library, within 1.3 units in the last place),
 because a call of the C library in the loop would keep LLVM from computing eight entries at once.
 """
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autolab.compiler.emit import Group, Source, is_sum
-from autolab.compiler.lower import Step, Value
+from autolab.compiler.lower import Step, Value, samples
 from autolab.rules.elementwise import keep
 
 try:
@@ -25,6 +26,8 @@ except ImportError:
     raise ImportError(
         'torch.compile(backend="numba") needs numba, which is not installed: pip install "autolab-grad[numba]", or leave `backend` out.'
     ) from None
+
+from autolab.compiler.direct import DIRECT  # needs numba, too
 
 BLOCK = 1 << 12  # entries that are summed in float32 before the sum goes on in float64
 ARITHMETIC = {
@@ -50,7 +53,14 @@ class Machine(Group):
 
     @classmethod
     def quick(cls, step: Any) -> Any:
-        return step
+        """The step, or that which sums a convolution in registers."""
+        direct = DIRECT.get(step.function) if isinstance(step, Step) else None
+        if direct is None:
+            return step
+        direct(*samples(step.args), **samples(step.kwargs))  # compiled now, or read from disk
+        made = Step(direct, step.args, step.kwargs, step.elementwise)
+        made.outs, made.several = step.outs, step.several
+        return made
 
     @classmethod
     def can(cls, step: Step) -> bool:

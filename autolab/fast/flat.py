@@ -19,9 +19,9 @@ from numpy import ndarray
 from autolab.engine.node import F32, F64
 from autolab.engine.tensor import Tensor, new_tensor
 
-SMALL = 1 << 12  # entries: up to here copies cost less than calls
+SMALL = 1 << 11  # entries: up to here copies cost less than calls
 WHOLE = 1 << 16  # entries of what moves at once: it stays in the cache
-FEWEST = 2
+FEWEST = 3  # of two, copies take longer than the calls of SGD and Adagrad, and as long as those of Adam
 CHANCES = 10  # steps that could not be made at once, after which nobody tries again
 ON = os.environ.get("AUTOLAB_FAST") != "0"
 

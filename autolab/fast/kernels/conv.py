@@ -134,7 +134,7 @@ def conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, dilation:
             seen = columns_of_each(inside, kernel, stride, dilation)
             np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(out[some]), groups))
         else:
-            seen = columns(samples_last(inside), kernel, stride, dilation)
+            seen, inside = columns(samples_last(inside), kernel, stride, dilation), None
             made = times(w, by_group(seen, groups)).reshape(*out.shape[1:], -1)
             out[some] = np.moveaxis(made, -1, 0)
         inside = seen = made = None  # before the next samples are laid out
@@ -198,12 +198,13 @@ def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilat
             out += np.matmul(seen, own.mT).sum(0).mT
             inside = seen = own = None
             continue
-        last, own = samples_last(inside), samples_last(g[some])
+        last, inside = samples_last(inside), None
+        own = samples_last(g[some])
         if alone:
             for t, part in seen_by_taps(last, kernel, g.shape[2:], stride, dilation):
                 out[:, 0, t] += (own * part).reshape(rows, -1).sum(1)
         else:
-            seen = columns(last, kernel, stride, dilation)
+            seen, last = columns(last, kernel, stride, dilation), None
             out += against(by_group(own.reshape(rows, -1), groups), by_group(seen, groups))
         inside = last = own = seen = None
     return out.reshape(rows, x.shape[1] // groups, *kernel)

@@ -9,6 +9,8 @@ from autolab.fast.kernel import kernel
 from autolab.rules import recurrent as rows
 from autolab.rules.recurrent import cut
 
+ENTRIES = 1 << 15  # of gates whose slopes are laid out at once: they stay in the cache
+
 
 def by_tanh(gates: Any, w: Any, curved: Any) -> Any:
     """gates, w turned, and a scale: sigmoid(x) = tanh(x / 2) / 2 + 1/2, so that one tanh serves all gates of a step.
@@ -59,6 +61,24 @@ def lstm(gates: Any, w: Any, h: Any, c: Any) -> Any:
     return out, cells
 
 
+def slopes_of(gates: Any, c_before: Any, cells: Any) -> Any:
+    """For some steps of an LSTM f, how each gate moves what it leads to (i, f and n the cells, o the state), and the cells the state."""
+    steps, sequences, units = cells.shape
+    by_gate = gates.reshape(steps, sequences, 4, units).transpose(2, 0, 1, 3).copy()  # a pass over a part takes 6 times as long
+    i, f, n, o = by_gate
+    slopes = by_gate * by_gate
+    np.subtract(by_gate[:2], slopes[:2], out=slopes[:2])
+    np.subtract(1, slopes[2], out=slopes[2])
+    np.subtract(o, slopes[3], out=slopes[3])
+    top = np.tanh(cells)
+    for slope, by in zip(slopes, (n, c_before, i, top)):
+        slope *= by
+    top *= top
+    into_c = np.subtract(1, top, out=top)
+    into_c *= o
+    return f, slopes, into_c
+
+
 def lstm_back(g: Any, xs: Any, out: Any, out_1: Any) -> Any:
     gates, w, h, c = xs
     g, g_cells = g
@@ -69,34 +89,28 @@ def lstm_back(g: Any, xs: Any, out: Any, out_1: Any) -> Any:
         for a, state in zip(kept, before):
             open_step(a, state)
     steps, sequences, units = out.shape
-    by_gate = kept.reshape(steps, sequences, 4, units).transpose(2, 0, 1, 3).copy()  # a pass over a part takes 6 times as long
-    i, f, n, o = by_gate
-    slopes = by_gate * by_gate
-    np.subtract(by_gate[:2], slopes[:2], out=slopes[:2])
-    np.subtract(1, slopes[2], out=slopes[2])
-    np.subtract(o, slopes[3], out=slopes[3])
-    top = np.tanh(out_1)
-    for slope, by in zip(slopes, (n, rows.shifted(c, out_1), i, top)):
-        slope *= by
-    top *= top
-    into_c = np.subtract(1, top, out=top)
-    into_c *= o
-    dgates = kept  # which is not needed any more
+    dgates = kept  # written over as soon as its slopes are known
     parts = dgates.reshape(steps, sequences, 4, units).transpose(0, 2, 1, 3)
     from_outside = g_cells.any()
     dh, more = np.empty((2, sequences, units), out.dtype)
     dh[...] = g[-1]
     dc = np.zeros_like(dh)
-    for t in reversed(range(steps)):
-        dc += np.multiply(dh, into_c[t], out=more)
-        if from_outside:
-            dc += g_cells[t]
-        np.multiply(slopes[:3, t], dc, out=parts[t, :3])
-        np.multiply(slopes[3, t], dh, out=parts[t, 3])
-        np.matmul(dgates[t], w, out=dh)
-        if t:
-            dh += g[t - 1]
-        dc *= f[t]
+    some = max(1, ENTRIES // max(kept[0].size, 1))
+    for low in reversed(range(0, steps, some)):
+        here = slice(low, low + some)
+        f, slopes, into_c = slopes_of(kept[here], rows.shifted(out_1[low - 1] if low else c, out_1[here]), out_1[here])
+        for t in reversed(range(low, min(low + some, steps))):
+            k = t - low
+            dc += np.multiply(dh, into_c[k], out=more)
+            if from_outside:
+                dc += g_cells[t]
+            np.multiply(slopes[:3, k], dc, out=parts[t, :3])
+            np.multiply(slopes[3, k], dh, out=parts[t, 3])
+            np.matmul(dgates[t], w, out=dh)
+            if t:
+                dh += g[t - 1]
+            dc *= f[k]
+        f = slopes = into_c = None  # before those of other steps
     return [dgates, rows.to_weight(dgates, before), dh, dc]
 
 
