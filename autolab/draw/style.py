@@ -89,6 +89,8 @@ STYLE = f"""
 .al-svg .al-saved{{{paint(fill="out-edge")}}}.al-svg .al-freed{{{paint(fill="muted")}}}
 .al-hit{{fill:none;stroke:none;pointer-events:all}}.al-hit-line{{fill:none;stroke:transparent;stroke-width:24;pointer-events:stroke}}
 .al-ring{{stroke-width:2.5;{paint(fill="paper", stroke="focus")}}}.al-grip{{fill:none;stroke-width:2;{paint(stroke="focus")}}}
+.al-blades{{fill:none;stroke-width:1.5;{paint(stroke="ink")}}}
+.al-lost .al-line{{stroke-dasharray:3 6}}.al-lost .al-tip{{fill:none;{paint(stroke="line")}}}
 .al-heat-high{{stroke:none;{paint(fill="heat-high")}}}.al-heat-low{{stroke:none;{paint(fill="heat-low")}}}
 .al-heat-edge{{fill:none;stroke-width:1;{paint(stroke="op-edge")}}}.al-heat-sign{{{paint(fill="grad")}}}
 .al-r{{stroke:none}}.al-r-paper{{{paint(fill="paper")}}}.al-r-op{{{paint(fill="op-fill")}}}

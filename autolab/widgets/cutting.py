@@ -192,7 +192,7 @@ def _picture(names, shown):
         yield chart.pressable(
             parts, set=(edge, "joined" if cut else "cut"), label=what if recorded or cut else f"{what}. It is not recorded"
         )
-        told = narrow(sent, 5) if sent is not None else "cut" if cut else "" if recorded else "lost" if source == "w" else "not recorded"
+        told = narrow(sent, 5) if sent is not None else "cut" if cut else "" if recorded else "lost" if source == "w" else "unrecorded"
         yield chart.words(*place, told, "grad" if sent is not None else "note")
     for n, (x, y, w, h) in BOXES.items():
         value, needs, made_by = _about(names.get(n))

@@ -125,8 +125,7 @@ def loop_to_vmap(f=squared_error, args=None, in_dims=None):
         rows.append(["operations: loop, vmap", str(shown.loop_counts[-1]), str(len(shown.ran))])
         rows.append(["results", str(np.round(shown.out + 0.0, 4).tolist())])
         focus = (TILE * (1 + (step > size)), 0, TILE, height) if step else None
-        scene = "gradient" if step > ended else ""
-        return Frame(said, parts, rows, _code(names, dims, size, step > ended), flights=flown, focus=focus, scene=scene)
+        return Frame(said, parts, rows, _code(names, dims, size, step > ended), flights=flown, focus=focus)
 
     labels = [str(dims) for dims in choices]
     entry = names[0] + str([0] * (args[0].dim() - 1)) * (args[0].dim() > 1)

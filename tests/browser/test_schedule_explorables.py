@@ -46,7 +46,7 @@ def test_a_slot_is_dragged_to_the_best_layer(open_page, drive, drag):
     size = driven.root.locator(".al-graph > svg").first.bounding_box()["height"] / float(
         driven.root.locator(".al-graph > svg").first.get_attribute("height")
     )
-    drag(page, handle, 0, -16 * size)  # more than half of a line; the sentence gets a second one under way
+    drag(page, handle, 0, -23 * size)  # a line
     expect(driven.status).to_contain_text("You win: 30 forward runs")
     driven.root.locator(".al-graph").get_by_role("slider", name="slot 2").press("ArrowUp")
     expect(driven.status).to_contain_text("slot 2 keeps the output of layer 1")

@@ -4,11 +4,13 @@ import re
 import shutil
 import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
 import autolab as torch
 from autolab.draw import chart
+from autolab.draw.style import STYLE
 
 pytest.importorskip("anywidget")
 
@@ -158,3 +160,12 @@ def test_a_function_is_filmed_along_its_first_slider(tmp_path):
     told = [t for t in said(explorer.film(tmp_path / "a.svg", seconds=1)) if t.startswith("x = ")]
     assert (len(told), told[0][:5], told[-1][:5]) == (12, "x = 0", "x = 1")
     assert "x = 0.5, y = 1:" in " ".join(said(explorer.film(tmp_path / "b.svg", [{"x": 0.5, "y": 1.0}])))
+
+
+def test_what_a_picture_is_made_of_has_its_looks_in_a_file_too():
+    """Not from the page's style sheets alone: what python draws is styled by `STYLE`."""
+    root = Path(export.__file__).parents[1]
+    drawn = set(re.findall(r"\bal-[a-z-]+", "".join(p.read_text("utf-8") for p in [*root.glob("draw/*.py"), *root.glob("widgets/*.py")])))
+    sheets = "".join(p.read_text("utf-8") for p in root.glob("widgets/static/*.css"))
+    painted = re.findall(r"^\.(al-[a-z-]+)[^{},:\[]*\{[^}]*(?:fill|stroke)", sheets, re.MULTILINE)
+    assert [name for name in painted if name in drawn and f".{name}" not in STYLE] == []

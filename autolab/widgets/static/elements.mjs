@@ -5,6 +5,7 @@ const PERIOD = 700; // milliseconds per step at speed 1
 const LARGEST = 1.35; // how much a picture may grow on a wide screen
 const MARGIN = 10; // pixels of the picture below what is lowest in it
 const EDGE = 40; // pixels around a node that is scrolled into view
+const LONG = 6; // so many of the longest texts are measured
 const SPEEDS = [0.5, 1, 2, 4];
 const SUPPRESS = "data-lm-suppress-shortcuts"; // keys typed in an element with this attribute are not the notebook's
 
@@ -55,6 +56,26 @@ function sign(name) {
 function button(name, label, hint, onclick) {
   return h("button", { type: "button", class: "al-button", title: hint, onclick }, sign(name), label);
 }
+
+// Keeps a line as tall as the longest of the texts that it may show at this width, so that what is below it stays where it is. Under a
+// hand it does not grow at all: what is longer still scrolls. `name` is another one when the texts are.
+function keepRoom(line, held, name, texts) {
+  line.style.maxHeight = held ? line.style.minHeight : "";
+  const { width } = line.getBoundingClientRect(), now = `${width} ${name}`;
+  if (held || !width || line.room === now) return;
+  line.room = now;
+  const ruler = h(line.tagName, { class: line.className, style: `position: absolute; visibility: hidden; width: ${width}px` });
+  line.after(ruler);
+  const heights = [...new Set(texts())].sort((a, b) => b.length - a.length).slice(0, LONG).map((said) => {
+    ruler.textContent = said;
+    return ruler.getBoundingClientRect().height;
+  });
+  ruler.remove();
+  line.style.minHeight = `${Math.max(0, ...heights)}px`;
+}
+
+// The width of the longest of some texts, so that what is beside them stays where it is. Some signs are wider than a digit.
+const widest = (texts) => `min-width: ${Math.max(...texts.map((t) => t.length)) + 0.5}ch`;
 
 // Calls `changed` now and on every change of the traits; returns the function that stops it.
 function follow(model, traits, changed) {

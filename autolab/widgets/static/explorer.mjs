@@ -25,10 +25,11 @@ function explorer(model, el) {
   const valuesOf = (at) => Object.fromEntries(inputs.map((i) => [i.name, i.stops[at[i.name]]]));
 
   const controls = inputs.map((input) => {
-    const out = h("span", { class: "al-number", "aria-hidden": "true" });
+    const out = h("span", { class: "al-number", "aria-hidden": "true", style: widest(input.texts) });
+    const rest = () => { dragging = false; room(); };
     const range = h("input", { type: "range", class: "al-range", min: 0, max: input.stops.length - 1, step: 1, "aria-label": input.name,
       oninput: () => { go({ ...model.get("values"), [input.name]: input.stops[Number(range.value)] }, dragging); dragging = true; },
-      onchange: () => { dragging = false; } }); // one drag is one undo
+      onpointerup: rest, onpointercancel: rest, onchange: rest }); // one drag is one undo
     return { input, range, out, el: h("label", { class: "al-slider" }, h("code", {}, input.name), range, out) };
   });
   const reset = button("reset", "Reset", "Back to where the sliders started", () => go(start));
@@ -37,7 +38,7 @@ function explorer(model, el) {
   const touch = hands(main, {
     controls: inputs.map((i) => ({ ...i, label: i.name })), tracks: Object.fromEntries(inputs.filter((i) => i.track).map((i) => [i.name, i.track])),
     at: indices, past: () => [...past], go: (at, forget) => go(valuesOf(at), forget), same: (at) => same(valuesOf(at), model.get("values")),
-    restore: (at, before) => { past = before; change(model, { values: valuesOf(at) }); }, can: () => false, act() {}, drawn() {}, tell() {},
+    restore: (at, before) => { past = before; change(model, { values: valuesOf(at) }); }, can: () => false, act() {}, drawn: room, tell() {},
   });
 
   const root = h("div", { class: "al-root al-explorer", role: "group", "aria-label": model.get("title") },
@@ -95,15 +96,21 @@ function explorer(model, el) {
       const [x, y, w, high] = ["x", "y", "width", "height"].map((name) => Number(box.getAttribute(name)));
       const grip = document.createElementNS("http://www.w3.org/2000/svg", "path");
       grip.setAttribute("class", "al-grip");
-      grip.setAttribute("d", `M${x + 7} ${y + high / 2 - 4}l-4 4 4 4M${x + w - 7} ${y + high / 2 - 4}l4 4 -4 4`);
+      grip.setAttribute("d", `M${x + w - 20} ${y + high / 2 - 4}l-4 4 4 4M${x + w - 12} ${y + high / 2 - 4}l4 4 -4 4`);
       g.append(grip);
     }
     place.replaceChildren(graph.el);
     if (had) graph.svg.querySelector(`[data-along-x="${focused}"]`)?.focus({ preventScroll: true });
   }
 
+  function room() {
+    const known = [...Object.values(model.get("presets")), frame || []];
+    keepRoom(status, dragging || touch.busy(), known.length, () => known.map((one) => one.sentence || ""));
+  }
+
   function show(next) {
     frame = next;
+    room();
     status.textContent = next.sentence;
     status.classList.toggle("al-error", next.picture < 0);
     if (next.picture >= 0) {

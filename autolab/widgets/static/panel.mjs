@@ -65,7 +65,7 @@ function panel(model, el) {
   const playButton = steps && button("play", "Play", "Space", play);
   const speed = steps && h("select", { class: "al-select", "aria-label": "Speed", onchange: () => change(model, { speed: Number(speed.value) }) },
     ...SPEEDS.map((s) => h("option", { value: String(s) }, `${s}×`)));
-  const count = steps && h("span", { class: "al-count" });
+  const count = steps && h("span", { class: "al-count", style: widest([`${steps.label} ${last} of ${last}`]) });
   let aloft = null; // the frame that numbers travel to while the timeline is held
   const between = (k, share) => {
     const to = share > 0 && known.get(keyOf({ ...model.get("at"), [steps.name]: k + 1 }));
@@ -75,7 +75,7 @@ function panel(model, el) {
     }
     aloft = to;
   };
-  const settle = (back) => { tiles.forEach((svg) => letGo(svg, back)); aloft = null; };
+  const settle = (back) => { tiles.forEach((svg) => letGo(svg, back)); aloft = null; room(); };
   const scrub = steps && timeline(steps.label, last, (k, forget) => pauseAnd(() => stepTo(k, forget))(), between, settle);
   const actions = h("div", { class: "al-bar", role: "group", "aria-label": "Actions" });
   const stopButton = typeof model.get("running") === "boolean" && h("button", { type: "button", class: "al-button",
@@ -92,9 +92,10 @@ function panel(model, el) {
         [...select.options].forEach((option, i) => { option.disabled = !canSet(control, i); });
       } };
     }
-    const out = h("span", { class: "al-number", "aria-hidden": "true" });
+    const out = h("span", { class: "al-number", "aria-hidden": "true", style: widest(control.texts) });
+    const rest = () => { dragging = false; room(); }; // where it began nothing has changed, and no browser says so
     const range = h("input", { type: "range", class: "al-range", min: 0, max: control.stops.length - 1, step: 1, "aria-label": control.label,
-      oninput: () => { set(Number(range.value)); dragging = true; }, onchange: () => { dragging = false; } }); // one drag is one undo
+      oninput: () => { set(Number(range.value)); dragging = true; }, onpointerup: rest, onpointercancel: rest, onchange: rest }); // one drag is one undo
     return { control, el: h("label", { class: "al-slider" }, h("code", {}, control.label), range, out), show: (k) => {
       range.setAttribute("aria-disabled", String(stuck(control)));
       range.value = String(k);
@@ -106,7 +107,7 @@ function panel(model, el) {
   const touch = hands(place, {
     controls, tracks: model.get("tracks") || {}, go, act, at: () => model.get("at"), past: () => model.get("past"),
     can, canSet, stuck, same: (at) => keyOf(at) === keyOf(model.get("at")),
-    restore: (at, past) => change(model, { at, past }), drawn: () => { status.style.minHeight = ""; reveal(shown); },
+    restore: (at, past) => change(model, { at, past }), drawn: () => { room(); reveal(shown); },
     tell: (words) => { readout.textContent = words; }, peek,
   });
 
@@ -210,18 +211,21 @@ function panel(model, el) {
     ruler.remove();
   }
 
-  // A tile is as large as its parts need in any frame of the same scene, which the choices make, so that it keeps its size from step to
+  // Positions of the same choices are of one scene; what a handle moves is no choice.
+  const makesScenes = controls.map((c) => c.kind === "choice" && !model.get("tracks")?.[c.name]);
+  const sceneOf = (key) => key.split(",").filter((_, i) => makesScenes[i]).join();
+
+  // A tile is as large as its parts need in any frame of the same scene, so that it keeps its size from step to
   // step and leaves no gaps. It is less wide than it could be only where all frames of the scene are known.
   function trim() {
     measure();
-    const at = model.get("at"), chosen = controls.map((c, i) => c.kind === "choice" && i), of = (key) => key.split(",").filter((_, i) => chosen[i] !== false).join();
-    const name = `${of(keyOf(at))} ${shown.scene || ""} ${known.size} ${measured}`;
+    const now = sceneOf(keyOf(model.get("at"))), name = `${now} ${shown.scene || ""} ${known.size} ${measured}`;
     if (scene === name || !measured) return;
     scene = name;
     const far = tiles.map(() => [0, 0, height]);
     let count = 0;
     for (const [key, frame] of known) {
-      if (of(key) !== of(keyOf(at))) continue;
+      if (sceneOf(key) !== now) continue;
       count++;
       if (frame.scene !== shown.scene) continue;
       for (const k of frame.picture) reaches[k]?.forEach((reach, i) => {
@@ -242,12 +246,13 @@ function panel(model, el) {
     });
   }
 
-  // Beside each other tiles begin at the same height; below another one a tile begins with what it has, and one that is empty now is left out.
+  // Beside each other tiles begin at the same height; below another one a tile begins with what it has, and one is left out that is empty
+  // in this scene, or now, where no hand goes from frame to frame.
   function stack() {
     trim();
     const stacked = place.clientWidth < wides.reduce((sum, wide) => sum + wide, 0);
     tiles.forEach((svg, i) => {
-      svg.style.display = stacked && measured && !shown.picture.some((k) => reaches[k]?.[i][1]) ? "none" : "";
+      svg.style.display = stacked && measured && (machine ? !shown.picture.some((k) => reaches[k]?.[i][1]) : lows[i] <= MARGIN) ? "none" : "";
       if (!measured) return;
       const top = stacked && i ? tops[i] : 0;
       const box = `${edges[i]} ${top} ${wides[i]} ${lows[i] - top}`;
@@ -275,6 +280,15 @@ function panel(model, el) {
     }
   }
 
+  // Under a hand nothing moves but what is dragged.
+  const held = () => dragging || touch.busy() || Boolean(scrub?.busy());
+  function room() {
+    const scene = sceneOf(keyOf(model.get("at"))), name = `${scene} ${known.size}`;
+    const may = () => [...known].filter(([key, frame]) => sceneOf(key) === scene && !(machine && frame.error)).map(([, frame]) => frame);
+    keepRoom(status, held(), name, () => may().map((frame) => frame.sentence));
+    if (!machine) keepRoom(listing, held(), name, () => may().map((frame) => frame.code || ""));
+  }
+
   // What the frame is about is scrolled into the picture's box; the page stays where it is.
   function reveal(frame) {
     if (!frame?.focus) return;
@@ -288,13 +302,14 @@ function panel(model, el) {
   function show(frame) {
     const before = shown;
     shown = frame;
+    listing.hidden = !frame.code;
+    room();
     if (steps && before) way = Math.sign(frame.key.split(",")[controls.indexOf(steps)] - before.key.split(",")[controls.indexOf(steps)]);
     const parts = model.get("parts");
-    if (touch.busy()) status.style.minHeight = `${status.getBoundingClientRect().height}px`; // a shorter sentence does not move the picture from under the hand
     if (status.textContent !== frame.sentence) status.textContent = frame.sentence;
     status.classList.toggle("al-error", Boolean(frame.error));
     const has = (words) => frame.picture.some((i) => parts[i].includes(words)), handy = has("tabindex=");
-    const moves = Boolean(before) && !dragging && !quiet && !touch.busy() && !scrub?.busy() && !calm();
+    const moves = Boolean(before) && !held() && !quiet && !calm();
     const focused = place.contains(document.activeElement) && document.activeElement.closest("[data-key]")?.dataset.key;
     tiles.forEach((svg, i) => {
       svg.setAttribute("role", handy ? "group" : "img");
@@ -316,7 +331,6 @@ function panel(model, el) {
       if (moves) fly(svg, way > 0 ? frame.flights || [] : way < 0 && before.flights || [], way < 0);
       else if (!scrub?.busy()) land(svg);
     }
-    listing.hidden = !frame.code;
     listing.textContent = frame.code || "";
     if (machine) {
       const names = Object.keys(frame.next), old = [...actions.children];
@@ -346,6 +360,7 @@ function panel(model, el) {
   const laidOut = new ResizeObserver(() => {
     if (!shown || roomy === place.clientWidth) return;
     roomy = place.clientWidth;
+    room();
     stack();
     reveal(shown);
   });

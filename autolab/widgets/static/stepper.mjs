@@ -14,7 +14,7 @@ function stepper(model, el) {
     return sign ? `${sign} (${name})` : name;
   };
   const called = (id) => byId.get(id).label || titleOf(byId.get(id));
-  const last = steps.length;
+  const last = steps.length, ready = `Ready. ${titleOf(byId.get(trace.root))} fires first.`;
 
   const position = () => model.get("position");
   const go = (to) => change(model, { position: Math.max(0, Math.min(last, to)), selected: "" });
@@ -64,7 +64,7 @@ function stepper(model, el) {
   const speed = h("select", { class: "al-select", "aria-label": "Speed",
     onchange: () => change(model, { speed: Number(speed.value) }) },
   ...SPEEDS.map((s) => h("option", { value: String(s) }, `${s}×`)));
-  const count = h("span", { class: "al-count" });
+  const count = h("span", { class: "al-count", style: widest([`Step ${last} of ${last}`]) });
   let aloft = 0; // the step whose gradients travel while the timeline is held
   const between = (k, share) => {
     const to = share > 0 ? k + 1 : 0;
@@ -143,6 +143,7 @@ function stepper(model, el) {
     graph.nodes.get(inside[0]).focus({ preventScroll: true });
   }
 
+  const room = () => keepRoom(status, false, "", () => [ready, ...steps.map((one) => one.sentence)]);
   function draw() {
     if (!graph) return;
     const at = position(), from = graph.position;
@@ -150,7 +151,8 @@ function stepper(model, el) {
     scrub.show(at);
     graph.select(shown());
     count.textContent = `Step ${at} of ${last}`;
-    const said = at ? steps[at - 1].sentence : `Ready. ${titleOf(byId.get(trace.root))} fires first.`;
+    const said = at ? steps[at - 1].sentence : ready;
+    room();
     if (status.textContent !== said) status.textContent = said;
     // A button that has the focus is not disabled, or the focus would be lost with it.
     for (const [b, off] of [[resetButton, at === 0], [undoButton, at === 0], [stepButton, at === last]]) {
@@ -332,6 +334,7 @@ function stepper(model, el) {
     if (!place.clientHeight || roomy === place.clientWidth) return;
     roomy = place.clientWidth;
     picture();
+    room();
     reveal("auto");
   });
   sized.observe(place);
