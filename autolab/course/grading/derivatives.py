@@ -110,6 +110,12 @@ def _ways_in() -> frozenset[str]:
     return frozenset((folders | bound | set(autolab._MODULES)) - VALUES)
 
 
+@cache
+def _watched() -> frozenset[str]:
+    """The attributes by which a rule can reach a derivative."""
+    return frozenset(ENGINE | DYNAMIC | GRAPH | _ways_in())
+
+
 @lru_cache(512)  # most cells are as they were released
 def is_plain(source: str) -> bool:
     """Does a cell hold nothing that could reach a derivative of the engine when its functions are called later?"""
@@ -139,7 +145,7 @@ def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
 def _reaches(node: ast.AST, later: bool) -> bool:
     if isinstance(node, ast.Attribute):
         shown = not later and node.attr == "grad" and isinstance(node.value, ast.Name) and node.value.id not in ("torch", "autolab")
-        return not shown and (node.attr in ENGINE | DYNAMIC | GRAPH | _ways_in() or node.attr.startswith("_"))
+        return not shown and (node.attr in _watched() or node.attr.startswith("_"))
     if isinstance(node, ast.Name):
         return node.id in DYNAMIC or (node.id.startswith("__") and node.id != "__name__")
     if isinstance(node, ast.Import):

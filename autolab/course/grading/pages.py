@@ -70,10 +70,14 @@ def _is_current(path: Path, graded: Path, found: Marks) -> bool:
 
 def _read(path: Path) -> NotebookNode:
     # nbformat's own reader validates, and copies each dict: that takes longer than making the page
-    notebook: NotebookNode = json.loads(path.read_text("utf-8"), object_hook=NotebookNode)
-    for cell in notebook.cells:
-        cell.source = "".join(cell.source)
-        for output in cell.get("outputs", ()):
+    notebook = NotebookNode(json.loads(path.read_text("utf-8")))
+    cells = notebook["cells"] = [NotebookNode(cell) for cell in notebook["cells"]]
+    for cell in cells:
+        cell.update(source="".join(cell["source"]), metadata=NotebookNode(cell["metadata"]))
+        if not cell.get("outputs"):
+            continue
+        cell["outputs"] = [NotebookNode(output) for output in cell["outputs"]]
+        for output in cell["outputs"]:
             for holder, keys in ((output, ("text",)), (output.get("data", {}), ("text/plain", "text/html"))):
                 for key in keys:
                     if key in holder:

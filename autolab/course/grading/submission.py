@@ -315,7 +315,8 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
         notes.append(f"{said} not say what is code and what is text (cell_type), which was put back as it was handed out")
     for name, form in known.items():
         cell = here.get(name)
-        released = cell is not None and _is_as_released(cell)
+        kept = form.locked and not form.solution  # a cell that is as it was handed out
+        of_another = kept and cell is not None and cell.source != form.source and _is_as_released(cell)
         if cell is None:
             if name in missing and not few:
                 notes.append(f"cell {name!r} was missing, and is put back")
@@ -333,9 +334,9 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
             replacement = _new(form.cell_type, cell.source)
             notebook.cells[notebook.cells.index(cell)] = cell = replacement
         cell.metadata["nbgrader"] = NotebookNode(form.metadata())
-        if form.locked and not form.solution and cell.source != form.source:
+        if kept and cell.source != form.source:
             if cell.source.strip() != _without_hidden(form.source):
-                what = "is of another release; that of today counts" if released else "had been changed, and is as it was"
+                what = "is of another release; that of today counts" if of_another else "had been changed, and is as it was"
                 notes.append(f"the locked cell {name!r} {what}")
             cell.source = form.source
         elif form.grade and form.solution and not cell.source.strip() and not cell.get("attachments"):
