@@ -375,8 +375,11 @@ def disarm(notebook: NotebookNode) -> None:
     for cell in notebook.cells:
         facts = cell.metadata.get("nbgrader", {})
         if cell.cell_type != "code" and (facts.get("solution") or not facts.get("locked")):
-            inside = cell.get("attachments", {})
-            cell.source = ACTIVE.sub(lambda found: found[0] if _is_inside(found, inside) else f"{found[0]}\u2060", cell.source)
+            cell.source = _disarmed(cell.source, cell.get("attachments", {}))
+
+
+def _disarmed(source: str, attachments: Mapping[str, Any]) -> str:
+    return ACTIVE.sub(lambda found: found[0] if _is_inside(found, attachments) else f"{found[0]}\u2060", source)
 
 
 def _is_inside(found: re.Match[str], attachments: Mapping[str, Any]) -> bool:
