@@ -107,6 +107,7 @@ def course() -> None:
         autolab course new mycourse
         cd mycourse
         autolab course check ps2          # each exercise, proven
+        autolab course due ps2 2027-03-01 # moved; --student for one
         autolab course collect submissions.zip --from canvas
         autolab course grade ps2 --jobs 2
         autolab course report ps2
@@ -164,9 +165,7 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
         f"{folder}: {', '.join(made)}" + f"; the weeks are in {schedule.FILE}, and a page to prepare each in teaching/" * bool(weeks)
     )
     if due:
-        click.echo(
-            "Due in the gradebook: 23:59 of the schedule's days, by this machine's clock. `autolab course due` lists and changes them."
-        )
+        click.echo("Due in the gradebook: 23:59 of the schedule's days, by this machine's clock; `autolab course due` changes that.")
     click.echo(f"Next: cd {folder} && autolab course check {made[0]}")
 
 
