@@ -15,6 +15,7 @@ import click
 
 from autolab.cli.course_questions import questions
 from autolab.cli.course_site import site
+from autolab.cli.dates import When
 from autolab.course.quick_nbgrader import import_jsonschema
 
 FOLDER = click.option("--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder.")
@@ -98,7 +99,7 @@ def compare_version(course: Path) -> None:
 
 @click.group()
 def course() -> None:
-    """A course: new, add, variant, check, collect, grade, report, similar, export, questions, site.
+    """A course: new, add, due, variant, check, collect, grade, report, similar, export, questions, site.
 
     From nothing to marks:
 
@@ -106,6 +107,7 @@ def course() -> None:
         autolab course new mycourse
         cd mycourse
         autolab course check ps2          # each exercise, proven
+        autolab course due ps2 2027-03-01 # moved; --student for one
         autolab course collect submissions.zip --from canvas
         autolab course grade ps2 --jobs 2
         autolab course report ps2
@@ -118,7 +120,7 @@ def course() -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("sets", nargs=-1)
 @click.option("--weeks", type=click.Choice(["8", "12"]), help="Its problem sets and a schedule; SETS come besides.")
-@click.option("--start", type=click.DateTime(["%Y-%m-%d"]), help="With --weeks: the first day, such as 2027-02-01, for dates.")
+@click.option("--start", type=When(), metavar="DAY", help="With --weeks: the first day, such as 2027-02-01, for dates.")
 @click.option("--release/--no-release", default=True, help="Also make the students' notebooks (a few seconds a set).")
 @JSON
 @course_command
@@ -163,7 +165,7 @@ def new(folder: Path, sets: tuple[str, ...], weeks: str | None, start: datetime 
         f"{folder}: {', '.join(made)}" + f"; the weeks are in {schedule.FILE}, and a page to prepare each in teaching/" * bool(weeks)
     )
     if due:
-        click.echo("Due in the gradebook: 23:59 of the schedule's days, by this machine's clock. Formgrader changes that.")
+        click.echo("Due in the gradebook: 23:59 of the schedule's days, by this machine's clock; `autolab course due` changes that.")
     click.echo(f"Next: cd {folder} && autolab course check {made[0]}")
 
 

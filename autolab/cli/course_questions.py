@@ -55,6 +55,7 @@ def questions(
     if system and as_json:
         raise click.UsageError("--json is for the list: leave out --for.")
     try:
+        lessons = tuple(number.zfill(2) for number in lessons)
         found = export.items(lessons, kinds or export.KINDS, predictions, draw or 0, seed)
     except (LookupError, ValueError) as error:
         raise click.UsageError(str(error.args[0])) from None
@@ -69,7 +70,10 @@ def questions(
     else:
         data = "".join(f"{item.title:20} {item.question['kind']:8} {item.question['prompt']}\n" for item in found).encode()
     if out:
-        out.write_bytes(data)
+        try:
+            out.write_bytes(data)
+        except OSError as error:
+            raise click.UsageError(f"{out}: {error.strerror}") from None
         click.echo(f"{out}: {len(found)} questions", err=True)
     elif system == "qti" and sys.stdout.isatty():
         raise click.UsageError("A package is a zip: say where to with --out questions.zip.")

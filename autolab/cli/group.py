@@ -4,6 +4,7 @@ import click
 
 from autolab.cli.collect import collect
 from autolab.cli.course import course
+from autolab.cli.course_due import due
 from autolab.cli.exercises import exercises
 from autolab.cli.lessons import lessons, progress
 from autolab.cli.paper import paper
@@ -24,3 +25,4 @@ group.add_command(exercises)
 group.add_command(progress)
 group.add_command(course)
 course.add_command(collect)
+course.add_command(due)

@@ -20,7 +20,9 @@ CRITERION = re.compile(r"^\|[ \t]*(\d+(?:\.\d+)?)[ \t]*\|[ \t]*(.*?)[ \t]*\|[ \t
 HEAD = re.compile(r"^\|[^|\n]*\|[^|\n]*\|[ \t]*\n\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*$", re.MULTILINE)
 SAMPLE = re.compile(r"^\*\*(\d+(?:\.\d+)?) points?\.\*\*", re.MULTILINE)
 ROWS = re.compile(r"^[ \t]*rows?:[ \t]*([\d. ,\t]*\d[\d. ,\t]*)$\n?", re.MULTILINE | re.IGNORECASE)
-TITLE = "**How this answer is marked**"
+TITLE = (
+    "**How this answer is marked.** A row has all of its points or none, unless it divides them. Formulas, code and words count the same."
+)
 
 
 class Row(NamedTuple):

@@ -177,7 +177,10 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
         content = ROW_TEXT.format(title=title, name=name, cls=cls, inputs=", ".join(inputs), none=none,
                              arguments=", ".join((*inputs, *settings)), **shares)  # fmt: skip
     else:
-        code = spec.read_text("utf-8").strip()
+        try:
+            code = spec.read_text("utf-8").strip()
+        except UnicodeDecodeError:
+            raise ValueError(f"{spec} is not a text in UTF-8: give the file of Python that defines SPEC") from None
         row, broadcast = _spec(spec, code)
         arguments, lines = solution(code, row, broadcast)
         without = [x for x in row.inputs if x not in row.rules]

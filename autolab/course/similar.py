@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from .problem_sets import problem_sets
 from .report import STYLE
+from .rubric import rubrics
 from .syntax_trees import Part, parts
 
 LENGTH, WINDOW = 12, 6  # tokens; numbers
@@ -301,13 +302,25 @@ def solutions(root: Path, assignment: str, shipped: Path | None = None) -> list[
     places = [(f"source/{assignment}", [root / "source" / assignment]), (f"variants/{assignment}", drawn)]
     if shipped:
         places += [(f"{name} as shipped", [shipped / "source" / name]) for name in same_exercises(root, assignment, shipped)]
-    found, seen = list[Submission](), set[str]()
+    found, seen = _samples(root, assignment), set[str]()
     for where, folders in places:
         sources = [c.source for n in notebooks(*folders) for c in n.cells if c.cell_type == "code" and "BEGIN SOLUTION" in c.source]
         if new := [source for source in dict.fromkeys(sources) if source not in seen]:
             found.append(Submission("the solution", where, [("code", source) for source in new], counts=False))
         seen.update(sources)
     return found
+
+
+def _samples(root: Path, assignment: str) -> list[Submission]:
+    """The sample answers of the rubric and the model answers in source/, each of which a student may have copied."""
+    written = [c.source for n in notebooks(root / "source" / assignment) for c in n.cells
+               if c.cell_type == "markdown" and c.metadata.get("nbgrader", {}).get("solution")]  # fmt: skip
+    places = (("rubric", list(rubrics(root, assignment).values())), ("source", written))
+    return [
+        Submission("the sample answers", f"{where}/{assignment}", [("markdown", text) for text in texts], counts=False)
+        for where, texts in places
+        if texts
+    ]
 
 
 def same_exercises(root: Path, assignment: str, other: Path) -> list[str]:

@@ -44,6 +44,30 @@ def marking(page):
     return page, kept
 
 
+def test_a_page_opens_at_the_first_row_of_the_answer_that_waits(marking):
+    page, _ = marking
+    expect(page.get_by_label("of 3 for: the sum")).to_be_focused()
+
+
+def test_the_next_page_opens_at_the_first_row_if_the_last_one_was_left_in_another(marking):
+    page, _ = marking
+    page.get_by_label("of 1 for: a reason").focus()
+    page.wait_for_url("**/?index=*")
+    page.route("http://127.0.0.1/?*", lambda route: route.fulfill(body=answer_page("Another.", RUBRIC), content_type="text/html"))
+    page.goto(page.url.replace("/formgrader/submissions/1", ""))
+    expect(page.get_by_text("Another.")).to_be_visible()
+    expect(page.get_by_label("of 3 for: the sum")).to_be_focused()
+
+
+def test_rows_are_marked_with_the_end_of_a_long_answer_in_sight(marking):
+    page, _ = marking
+    text = "\n\n".join(f"Step {i}." for i in range(100))
+    page.route("http://127.0.0.1/", lambda route: route.fulfill(body=answer_page(text, RUBRIC), content_type="text/html"))
+    page.goto("http://127.0.0.1/")
+    expect(page.get_by_label("of 1 for: a reason")).to_be_in_viewport()
+    expect(page.get_by_text("Step 99.", exact=True)).to_be_in_viewport()
+
+
 def test_the_rows_of_a_rubric_make_the_score_and_are_kept_in_the_comment(marking):
     page, kept = marking
     page.get_by_label("of 3 for: the sum").fill("2.5")

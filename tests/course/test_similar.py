@@ -194,6 +194,18 @@ def test_who_handed_in_the_solution_is_listed(courses):
     assert found["submissions"] == 5
 
 
+def test_a_copied_sample_answer_is_listed(courses):
+    (courses / "now" / "rubric").mkdir()
+    (courses / "now" / "rubric" / "ps.md").write_text(f"## why\n\n| points | for |\n|---|---|\n| 1 | why |\n\n**1 point.** {PROSE}\n")
+    path = courses / "now" / "submitted" / "bob" / "ps" / "n.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_markdown_cell(PROSE))
+    nbformat.write(notebook, path)
+    found = json.loads(similar(courses, "--json").stdout)
+    assert ("bob", "the sample answers (rubric/ps)") in [(p["first"], p["second"]) for p in found["pairs"]]
+    assert found["submissions"] == 5
+
+
 NEAR_ADA = {"student": "ada", "parts": 9, "share": 1.0}
 
 

@@ -35,7 +35,7 @@ pre{background:#f4f4f4;padding:.6rem .8rem;overflow-x:auto;font-size:14px}
 .autolab-report td,.autolab-report th{min-width:4rem}
 details{border-top:1px solid #ccc;padding:.3rem 0}summary{cursor:pointer}details[open]>summary{font-weight:bold}
 a{color:inherit}blockquote{margin:.3rem 0;padding-left:.7rem;border-left:3px solid #2a6f97}blockquote p{white-space:pre-line}
-p,li,blockquote,pre,summary,td{overflow-wrap:break-word}math[display=block]{margin:.4rem 0}
+img{max-width:100%}p,li,blockquote,pre,summary,td{overflow-wrap:break-word}math[display=block]{margin:.4rem 0}
 @media (prefers-color-scheme:dark){body{color:#eee;background:#181818}pre{background:#242424}.facts{color:#bbb}
 .marks tr,details{border-color:#444}}
 @media (max-width:600px){.marks :is(tr,td,th){display:block;padding:0}.marks tbody tr{padding:.3rem 0}.marks tbody th{width:auto}
@@ -256,7 +256,7 @@ def _cell(cell: NotebookNode, marks: Marks, short: bool = True) -> str:
     if cell.cell_type != "code":
         earned = _rows_earned(cell, marks)
         text = cell.source if earned is None else with_earned(cell.source, earned)
-        return head + (markdown(text) if short else f"<pre>{html.escape(text)}</pre>")
+        return head + (markdown(text, cell.get("attachments")) if short else f"<pre>{html.escape(text)}</pre>")
     if hides(cell):
         return f"{head}<pre>{html.escape(HIDDEN.sub('# (hidden tests)', cell.source))}</pre>"
     judged = mark is not None and not cell.metadata.nbgrader.get("solution")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 TEMPLATE = str(Path(__file__).with_suffix(".html.j2"))
-FILTERS = {"markdown2html": f"{__package__}.mathematics.markdown", "without_network": f"{__name__}.without_network"}
+FILTERS = {"markdown2html": f"{__package__}.mathematics.cell_markdown", "without_network": f"{__name__}.without_network"}
 
 
 def without_network(html: str) -> str:

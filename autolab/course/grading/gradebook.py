@@ -69,8 +69,10 @@ class CourseGradebook:
         try:
             assignment = self.gradebook.find_assignment(self.assignment)
         except MissingEntry:
+            known = ", ".join(sorted(one.name for one in self.gradebook.assignments)) or "none yet"
             raise LookupError(
-                f"the gradebook does not know {self.assignment!r}: run `nbgrader generate_assignment {self.assignment}` first"
+                f"the gradebook does not know {self.assignment!r}; it knows {known}. "
+                "`nbgrader generate_assignment NAME` adds what is in source/NAME"
             ) from None
         return {n.name: tuple(form_of(n)) for n in assignment.notebooks}
 

@@ -8,10 +8,17 @@ from __future__ import annotations
 import contextlib
 import html
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote
 from xml.etree.ElementTree import Element, tostring
 
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from nbconvert.filters.markdown_mistune import InvalidNotebook, IPythonRenderer, MarkdownWithMath
+
+from .pictures import pictures
 
 LONG, LONG_FORMULA = 20_000, 600  # characters of a text, and of a formula, that are set; what is longer is shown as it was written
 TAGS = set(
@@ -27,7 +34,15 @@ INVISIBLE = re.compile("[\u2060\u200b]")  # `submission.disarm` puts such charac
 
 
 class _Renderer(IPythonRenderer):
-    """nbconvert's, with formulas as MathML and without marks beside headings."""
+    """nbconvert's, with formulas as MathML, pictures of the cell itself, and without marks beside headings."""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        """A picture; where there is no such attachment, what was written. (mistune 2 has the first two the other way round.)"""
+        written = html.escape(f"![{text}]({url})")
+        try:
+            return super().image(_named(text), _named(url), title)
+        except InvalidNotebook:
+            return written
 
     def inline_math(self, body: str) -> str:
         return formula(html.unescape(body), "inline")
@@ -39,13 +54,32 @@ class _Renderer(IPythonRenderer):
         return formula(html.unescape(f"\\begin{{{name}}}{body}\\end{{{name}}}"), "block")
 
 
-@lru_cache(1024)
-def markdown(source: str) -> str:
+def _named(link: str) -> str:
+    """A link to an attachment by its name, which is quoted in an address."""
+    return html.unescape(unquote(link)) if link.startswith("attachment:") else link
+
+
+def markdown(source: str, attachments: Mapping[str, Any] | None = None) -> str:
     """The HTML of a Markdown text, in which HTML is text: pages are also opened by the people who grade."""
+    return _html(source, pictures(attachments)) if attachments else _without_pictures(source)
+
+
+@lru_cache(1024)
+def _without_pictures(source: str) -> str:
+    return _html(source, {})
+
+
+def _html(source: str, attachments: dict[str, Any]) -> str:
     if len(source) > LONG:
         return f"<pre>{html.escape(source)}</pre>"
-    renderer = _Renderer(escape=False, exclude_anchor_links=True, allow_harmful_protocols=False)
+    renderer = _Renderer(escape=False, exclude_anchor_links=True, allow_harmful_protocols=False, attachments=attachments)
     return MarkdownWithMath(renderer=renderer).render(html.escape(source, quote=False))
+
+
+@pass_context
+def cell_markdown(context: Context, source: str) -> str:
+    """The filter of Formgrader's templates: a text of a cell, with the pictures that are attached to it."""
+    return markdown(source, (context.get("cell") or {}).get("attachments"))
 
 
 def trusted(source: str) -> str:

@@ -10,16 +10,19 @@ import json
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
 from autolab.course.preprocessors import HIDDEN
+
+from .pictures import pictures
 
 LONGEST, SEARCHED = 32 << 20, 128 << 20  # bytes of a file that are read; in which outputs are looked for, to leave them out
 AT_ONCE, MOST = 300_000, 1_000_000  # values of JSON that are read at once; that are read at all, a cell at a time
@@ -165,13 +168,13 @@ def _whole_cells(text: str) -> tuple[list[dict], bool]:
             continue
         if resumed and not (isinstance(cell, dict) and {"cell_type", "source"} <= cell.keys()):
             continue
-        kept = ("cell_type", "execution_count", "id", "metadata", "source")
+        kept = ("attachments", "cell_type", "execution_count", "id", "metadata", "source")
         cells.append({k: cell[k] for k in kept if k in cell} if isinstance(cell, dict) else {})
     return cells, len(cells) > CELLS
 
 
 def _cell(raw: Any, number: int) -> NotebookNode | None:
-    """One cell without outputs, and without anything in its metadata but nbgrader's."""
+    """One cell without outputs, and without anything but pictures in its attachments and nbgrader's facts in its metadata."""
     if not isinstance(raw, dict):
         return None
     source = raw.get("source", "")
@@ -183,6 +186,8 @@ def _cell(raw: Any, number: int) -> NotebookNode | None:
     kind = raw.get("cell_type")
     known = isinstance(kind, str) and kind != ""
     cell = _new("code" if kind == "code" or (not known and "execution_count" in raw) else "markdown", source, f"c{number}")
+    if cell.cell_type == "markdown" and (shown := pictures(raw.get("attachments"))):
+        cell["attachments"] = shown
     if isinstance(name, str):
         cell.metadata["nbgrader"] = NotebookNode(facts)
     cell.metadata["was"] = raw.get("id")
@@ -357,18 +362,31 @@ def _without_hidden(source: str) -> str:
 
 
 # A tag, an address, a link or an image, a definition of a link, and what TeX can do of the kind.
+ATTACHED = re.compile(r"\(attachment:([^()<>\s]+)\)")
 ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|(?i:https?:)(?=//)|\](?=[(:])|\\(?=href|require|style|class|cssId|html)")
 
 
 def disarm(notebook: NotebookNode) -> None:
     """Take the effect from tags and links in Markdown, in place: they stay to be read, with an invisible character in them.
 
+    A link to a picture in the cell itself is left as it is, since it asks nobody for anything.
+
     Formgrader sets a student's Markdown as HTML in the grader's browser, where a script may do what the grader may.
     """
     for cell in notebook.cells:
         facts = cell.metadata.get("nbgrader", {})
         if cell.cell_type != "code" and (facts.get("solution") or not facts.get("locked")):
-            cell.source = ACTIVE.sub(lambda found: f"{found[0]}\u2060", cell.source)
+            cell.source = _disarmed(cell.source, cell.get("attachments", {}))
+
+
+def _disarmed(source: str, attachments: Mapping[str, Any]) -> str:
+    return ACTIVE.sub(lambda found: found[0] if _is_inside(found, attachments) else f"{found[0]}\u2060", source)
+
+
+def _is_inside(found: re.Match[str], attachments: Mapping[str, Any]) -> bool:
+    """Whether a bracket that ends a link's text is followed by the name of an attachment, and by nothing else."""
+    link = ATTACHED.match(found.string, found.end())
+    return bool(link and unquote(link[1]) in attachments)
 
 
 def empty() -> tuple[NotebookNode, list[str]]:
