@@ -29,6 +29,7 @@ from .gradients.normalisations import find_normalisation
 from .gradients.other_operations import other_operation
 from .gradients.permutations import find_permutation
 from .gradients.products import find_products
+from .gradients.recurrences import find_recurrence
 from .gradients.regions import find_regions
 from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
 from .gradients.scans import find_scan
@@ -160,7 +161,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
-    if family and family.name in VAGUE and (found := find_scan(wrong, x)):
+    doubtful = all(other is None or other.name in VAGUE or (other.name not in FACTS and not other.exact) for other in (family, *others))
+    if (doubtful and not (factor and factor.sure)) and (found := find_scan(wrong, x) or find_recurrence(wrong, x)):
         return replace(found, sure=found.sure and everywhere)
     if family and family.name == "not summed" and (found := find_normalisation(wrong, x)):
         return replace(found, sure=found.sure and everywhere)
@@ -170,6 +172,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         piecewise = ALSO_A_PIECE if wrong[0].reference.elementwise else set[str]()
         if not others and family.name in piecewise and (piece := find_regions(wrong, x)):
             others, sure = [Family(piece.family, piece.text, family.predict)], False
+        elif not others and family.name in ALSO_A_STEP and (found := find_recurrence(wrong, x)):
+            others, sure = [Family(found.family, found.text, family.predict)], False
         elif others and IN_A_LETTER in family.text and (measure := find_measure(wrong, x)):
             return replace(measure, sure=False)
         elif family.name in PERHAPS_IN_A_PIECE[sure] and (piece := find_regions(wrong, x)):
@@ -293,6 +297,9 @@ IN_A_LETTER = ", in "  # a slip in one part of a formula may be a factor of the 
 
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
 ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
+
+# In a recurrence, g before it is carried back and an input before it is carried on give one sum: two ways to say it.
+ALSO_A_STEP = {"variable", "upstream only", "elementwise"}
 
 # A wrong number or condition in one piece is said with that piece, by whether the explanation is sure.
 PERHAPS_IN_A_PIECE = {True: {"number", "step"}, False: {"number", "step", "mask", "constant", "factor", "term", "term sign"}}

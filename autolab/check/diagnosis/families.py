@@ -188,7 +188,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
             yield Family("swapped", text, lambda o, x, other=other: o.reference.raw(other, o.g, o.names))
         elif not reference.function:
             yield Family("elementwise", f"multiplies g and {other} entry by entry, as if forward did: forward multiplies matrices",
-                         lambda o, x, other=other: _only(o.g.ndim, o.g * o.names[other]))  # fmt: skip
+                         lambda o, x, other=other: _only(o.g.ndim and np.ndim(o.names[other]), o.g * o.names[other]))  # fmt: skip
     for index in (y for y in reference.inputs if y not in reference.differentiable() and not reference.elementwise):
         for by in (1, -1):
             text = f"is right for the entries {'after' if by > 0 else 'before'} those that {index} names: places are counted from 0"
