@@ -161,7 +161,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
-    doubtful = all(other is None or other.name in VAGUE or (other.name not in FACTS and not other.exact) for other in (family, *others))
+    doubtful = all(_is_doubtful(other) for other in (family, *others))
     if (doubtful and not (factor and factor.sure)) and (found := find_scan(wrong, x) or find_recurrence(wrong, x)):
         return replace(found, sure=found.sure and everywhere)
     if family and family.name == "not summed" and (found := find_normalisation(wrong, x)):
@@ -247,6 +247,11 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
+
+
+def _is_doubtful(family: Family | None) -> bool:
+    """May what is seen in a recurrence say it better than this?"""
+    return family is None or family.name in VAGUE or not (family.exact or family.name in FACTS or family.name == "setting")
 
 
 def _symmetrised(plain: list[Observation], x: str) -> Mistake | None:
