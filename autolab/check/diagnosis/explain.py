@@ -21,7 +21,7 @@ from .formulas.mutants import A_STEP
 from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
 from .gradients.call_factors import find_call_factor
-from .gradients.entries import find_entries
+from .gradients.entries import find_entries, find_other_norm
 from .gradients.jacobian import weights
 from .gradients.known_functions import known_function, other_terms
 from .gradients.measures import find_measure
@@ -31,7 +31,7 @@ from .gradients.permutations import find_permutation
 from .gradients.products import find_products
 from .gradients.recurrences import find_recurrence
 from .gradients.regions import find_regions
-from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
+from .gradients.scaling import ALIKE, INSTEAD, ROOT, constant_factor, fixed_number, places, reduction
 from .gradients.scans import find_scan
 from .gradients.selections import find_other_end, find_selection
 from .gradients.series import find_matrix_series, find_near_zero, find_series
@@ -184,9 +184,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("upstream only", f"is {number(number_of_g)} times g: a number stands where the local derivative belongs", everywhere)
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
-    if factor and not factor.sure and (fixed := fixed_number(answered, x)):
+    root = bool(factor and ROOT in factor.text)  # what also fits a root is not looked for among other numbers
+    if factor and not factor.sure and not root and (fixed := fixed_number(answered, x)):
         return Mistake("constant", fixed, everywhere)
-    if factor and (not factor.sure or not several or factor.text.endswith("everywhere")) and (found := find_call_factor(wrong, x)):
+    if (
+        factor
+        and not root
+        and (not factor.sure or not several or factor.text.endswith("everywhere"))
+        and (found := find_call_factor(wrong, x))
+    ):
         return replace(found, sure=found.sure and everywhere)
     if factor and not factor.sure and all(o.want[x].size == 1 for o in wrong) and (found := find_tape_slip(wrong, x)):
         return found  # one number is always a multiple of another
@@ -194,6 +200,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere and INSTEAD not in factor.text)
+    if found := find_other_norm(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
     if found := None if half else find_products(wrong, x, [*right, *failed]):
         return replace(found, sure=found.sure and everywhere)

@@ -197,7 +197,9 @@ def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
         return Mistake(own[0], own[1].replace(OWN[:-12], WHOLE[:-12]), parts=("factor",))
     if own is None or by_prefixes:
         return None
-    return Mistake(wrong_carry[0], f"{wrong_carry[1]}; besides, it {own[1]}", parts=(own[0], *("diagonal only",) * wrong_carry[1].startswith("lacks")))
+    return Mistake(
+        wrong_carry[0], f"{wrong_carry[1]}; besides, it {own[1]}", parts=(own[0], *("diagonal only",) * wrong_carry[1].startswith("lacks"))
+    )
 
 
 def _said(found: tuple[str, str] | None) -> Mistake | None:
@@ -260,7 +262,10 @@ class Step:
         for family, text in _of_slopes(got, want, self.slopes):
             return family, f"{text}, where it passes on {BACK}"
         if _is_same_in_all(got, want):
-            return "factor", f"passes {BACK} on with a factor missing or too many that is the same in all steps, such as a weight of the state"
+            return (
+                "factor",
+                f"passes {BACK} on with a factor missing or too many that is the same in all steps, such as a weight of the state",
+            )
         return "factor", f"passes {BACK} on to the step before with a wrong factor: that is the derivative of a state by the one before"
 
     def about_own(self, got: np.ndarray, want: np.ndarray) -> tuple[str, str] | None:
@@ -271,7 +276,10 @@ class Step:
         rows, needed = (np.abs(a).reshape(len(a), -1).max(1) > 1e-12 * size for a in (got, want))
         if (needed & ~rows).any() and close(got[rows], want[rows]):
             if rows.sum() == 1:
-                return "overwritten", "keeps what one step of the loop gives: each step overwrites the one before (=), where all are added (+=)"
+                return (
+                    "overwritten",
+                    "keeps what one step of the loop gives: each step overwrites the one before (=), where all are added (+=)",
+                )
             if rows.any() and (needed & ~rows).sum() == 1:
                 return "term", f"lacks what step {int((needed & ~rows).argmax())} gives, counted as forward goes: the loop leaves it out"
         if close(got, -want):
