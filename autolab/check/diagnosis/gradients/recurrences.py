@@ -63,11 +63,12 @@ Read = tuple[Side, Side, np.ndarray, bool]  # the right rows, those at hand, the
 
 def find_recurrence(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """What is wrong in one step of a recurrence, if the first of these calls show the same."""
-    o = wrong[0]
-    if o.reference.elementwise or o.out.size > LARGEST:
+    shown = sorted((o for o in wrong if o.out.size <= LARGEST), key=lambda o: -o.out.size)[:SHOWN]  # many steps show most
+    if wrong[0].reference.elementwise or not shown:
         return None
+    o = shown[0]
     for axis in range(max(len(o.shape(y)) for y in o.reference.inputs)):
-        seen = [_compare(o, x, axis) for o in wrong[:SHOWN]]
+        seen = [_compare(o, x, axis) for o in shown]
         if seen[0] and all(found and found.text == seen[0].text for found in seen):
             return seen[0]
     return None
@@ -101,10 +102,10 @@ def _by_prefixes(o: Observation, axis: int) -> Read | None:
             states.append(np.ravel(names["out"]))
             answers = o.ask(units, tuple(part)) if np.shape(names["out"]) == o.out.shape else None
             for x in _inputs(o) if answers else ():
-                for side, value in zip(rows, ([o.reference.gradient(x, g, names) for g in units], [a[x] for a in answers]), strict=True):
+                for some, value in zip(rows, ([o.reference.gradient(x, g, names) for g in units], [a[x] for a in answers]), strict=True):
                     whole = np.zeros((o.out.size, *o.shape(x)))
                     whole[(..., *[slice(m) for m in value[0].shape])] = value
-                    side.setdefault(x, []).append(whole)
+                    some.setdefault(x, []).append(whole)
     except Exception:  # the operation, or the rule at hand, takes no other number of steps
         return None
     right, yours = Side({}, {}), Side({}, {})
@@ -176,7 +177,8 @@ def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
     if found := _lost_rows(right, yours, x):
         return found
     assert right.carry is not None
-    step = Step(right, states)
+    values = {y: np.moveaxis(o.names[y], axis, 0).reshape(len(states), -1) for y in right.steps}
+    step = Step(right, states, {y: value[::-1] if turned else value for y, value in values.items()})
     carries = [c for c in (yours.carry, right.carry, 0 * right.carry) if c is not None]
     if x in yours.steps:
         if yours.carry is None:
@@ -194,7 +196,7 @@ def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
     if wrong_carry is None:
         return _said(own) if own and not (by_prefixes and ELSEWHERE in own[1]) else None
     if own and step.is_same_factor(yours.carry, yours.own(x, yours.carry), want):
-        return Mistake(own[0], own[1].replace(OWN[:-12], WHOLE[:-12]), parts=("factor",))
+        return Mistake(own[0], own[1].replace(OWN[:-12], WHOLE[:-12]).replace(ELSEWHERE, ""), parts=("factor",))
     if own is None or by_prefixes:
         return None
     return Mistake(
@@ -232,6 +234,7 @@ class Step:
 
     right: Side
     states: np.ndarray  # (T, lanes)
+    values: dict[str, np.ndarray]  # those of the inputs that have steps
 
     @cached_property
     def slopes(self) -> list[np.ndarray]:
@@ -261,11 +264,16 @@ class Step:
                 return "places", f"passes {BACK} on with the factor of the step {word} the one where it belongs"
         for family, text in _of_slopes(got, want, self.slopes):
             return family, f"{text}, where it passes on {BACK}"
+        for y, value in self.values.items():
+            if close(got[known], value[known]):
+                return "variable", f"passes {BACK} on times {y}, which is not the derivative of a state by the one before"
         if _is_same_in_all(got, want):
             return (
                 "factor",
                 f"passes {BACK} on with a factor missing or too many that is the same in all steps, such as a weight of the state",
             )
+        if _chooses_otherwise(a, b):
+            return "mask", f"passes {BACK} on at other places than forward passes the state on: a mask or a choice is another"
         return "factor", f"passes {BACK} on to the step before with a wrong factor: that is the derivative of a state by the one before"
 
     def about_own(self, got: np.ndarray, want: np.ndarray) -> tuple[str, str] | None:
@@ -292,8 +300,11 @@ class Step:
         off = (np.abs(got - want).reshape(len(got), -1) > 1e-9 * size).any(axis=1)
         if off.sum() == 1:
             return "one of many", f"is right in each step but step {int(off.argmax())}, counted as forward goes"
-        for family, text in _of_slopes(*_flat(got, want), self.slopes) if _flat(got, want) else ():
+        flat = _flat(got, want)
+        for family, text in _of_slopes(*flat, self.slopes) if flat else ():
             return family, f"{text}, {OWN.removesuffix(', each step ')}"
+        if _chooses_otherwise(got[1:], want[1:]):
+            return "mask", f"is 0 at other places than it should be {OWN.removesuffix(', each step ')}: a mask or a choice is another"
         return "factor", f"has a wrong factor {OWN.removesuffix(', each step ')}{ELSEWHERE}"
 
     def is_same_factor(self, carry: np.ndarray, got: np.ndarray, want: np.ndarray) -> bool:
@@ -357,6 +368,12 @@ def _of_slopes(got: np.ndarray, want: np.ndarray, slopes: Sequence[np.ndarray]) 
             if all(line.size > 1 and close(line, np.full_like(line, line[0])) for line in lines):
                 if family != "places" or close(np.concatenate(lines), np.ones(sum(map(len, lines)))):
                     yield family, text
+
+
+def _chooses_otherwise(got: np.ndarray, want: np.ndarray) -> bool:
+    """Are some of the right factors 0, and other ones at hand?"""
+    same = (np.abs(got) <= 1e-12 * np.abs(want).max()) == (np.abs(want) <= 1e-12 * np.abs(want).max())
+    return not bool(same.all()) and bool(np.any(want == 0))
 
 
 def _is_same_in_all(got: np.ndarray, want: np.ndarray) -> bool:

@@ -197,7 +197,7 @@ def _as_padded(sources: np.ndarray, n: int) -> tuple[str, int] | None:
 
 
 def _moved(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
-    """Where each result comes from one entry or none, as in a maximum or a shift: that entry, moved by a number that grows with the place of the result."""
+    """Where each result comes from one entry or none, as in a maximum or a shift: that entry, moved with the place of the result."""
     hit, needed = yours != 0, right != 0
     counts = [a.reshape(len(places), -1).sum(1) for a in (needed, hit)]
     if max(counts[0].max(), counts[1].max()) > 1:
