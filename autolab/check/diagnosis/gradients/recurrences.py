@@ -102,9 +102,11 @@ def _by_prefixes(o: Observation, axis: int) -> Read | None:
             states.append(np.ravel(names["out"]))
             answers = o.ask(units, tuple(part)) if np.shape(names["out"]) == o.out.shape else None
             for x in _inputs(o) if answers else ():
-                for some, value in zip(rows, ([o.reference.gradient(x, g, names) for g in units], [a[x] for a in answers]), strict=True):
+                for some, value in zip(
+                    rows, ([o.reference.gradient(x, g, names) for g in units], [a[x] for a in answers or ()]), strict=True
+                ):
                     whole = np.zeros((o.out.size, *o.shape(x)))
-                    whole[(..., *[slice(m) for m in value[0].shape])] = value
+                    whole[(slice(None), *[slice(m) for m in value[0].shape])] = value
                     some.setdefault(x, []).append(whole)
     except Exception:  # the operation, or the rule at hand, takes no other number of steps
         return None

@@ -8,7 +8,7 @@ and no setting is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -152,7 +152,7 @@ def _other_windows(o: Observation, x: str, places: np.ndarray, yours: np.ndarray
     return None
 
 
-PADDED = ("edge", "reflect", "wrap", "symmetric")
+PADDED: tuple[Any, ...] = ("edge", "reflect", "wrap", "symmetric")
 
 
 def _padded(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
@@ -161,13 +161,13 @@ def _padded(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) ->
         return None
     for axis in range(places.shape[1]):
         line = np.all(np.delete(places, axis, 1) == np.median(np.delete(places, axis, 1), axis=0), axis=1)
-        sources = [_sources_along(a[line], axis) for a in (yours, right)]
-        if any(s is None for s in sources) or np.array_equal(*sources):
+        theirs, ours = (_sources_along(a[line], axis) for a in (yours, right))
+        if theirs is None or ours is None or np.array_equal(theirs, ours):
             continue
-        modes = [_as_padded(s, right.shape[axis + 1]) for s in sources if s is not None]
-        if not all(modes):
+        one, other = (_as_padded(s, right.shape[axis + 1]) for s in (theirs, ours))
+        if one is None or other is None:
             continue
-        (got, front), (want, room) = (mode for mode in modes if mode)
+        (got, front), (want, room) = one, other
         if got != want:
             text = f"fills the room around {x} along axis {axis} as mode {got!r} of np.pad does, where forward fills it as {want!r} does"
             return Mistake("padding", text, parts=("setting", "mask", "permutation"))
