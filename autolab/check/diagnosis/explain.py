@@ -21,7 +21,7 @@ from .formulas.mutants import A_STEP
 from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
 from .gradients.call_factors import find_call_factor
-from .gradients.entries import find_entries
+from .gradients.entries import find_entries, find_other_norm
 from .gradients.jacobian import weights
 from .gradients.known_functions import known_function, other_terms
 from .gradients.measures import find_measure
@@ -29,8 +29,9 @@ from .gradients.normalisations import find_normalisation
 from .gradients.other_operations import other_operation
 from .gradients.permutations import find_permutation
 from .gradients.products import find_products
+from .gradients.recurrences import find_recurrence
 from .gradients.regions import find_regions
-from .gradients.scaling import ALIKE, INSTEAD, constant_factor, fixed_number, places, reduction
+from .gradients.scaling import ALIKE, INSTEAD, ROOT, constant_factor, fixed_number, places, reduction
 from .gradients.scans import find_scan
 from .gradients.selections import find_other_end, find_selection
 from .gradients.series import find_matrix_series, find_near_zero, find_series
@@ -160,7 +161,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
-    if family and family.name in VAGUE and (found := find_scan(wrong, x)):
+    doubtful = all(_is_doubtful(other) for other in (family, *others))
+    if (doubtful and not (factor and factor.sure)) and (found := find_scan(wrong, x) or find_recurrence(wrong, x)):
         return replace(found, sure=found.sure and everywhere)
     if family and family.name == "not summed" and (found := find_normalisation(wrong, x)):
         return replace(found, sure=found.sure and everywhere)
@@ -170,6 +172,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         piecewise = ALSO_A_PIECE if wrong[0].reference.elementwise else set[str]()
         if not others and family.name in piecewise and (piece := find_regions(wrong, x)):
             others, sure = [Family(piece.family, piece.text, family.predict)], False
+        elif not others and family.name in ALSO_A_STEP and (found := find_recurrence(wrong, x)):
+            others, sure = [Family(found.family, found.text, family.predict)], False
         elif others and IN_A_LETTER in family.text and (measure := find_measure(wrong, x)):
             return replace(measure, sure=False)
         elif family.name in PERHAPS_IN_A_PIECE[sure] and (piece := find_regions(wrong, x)):
@@ -180,9 +184,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("upstream only", f"is {number(number_of_g)} times g: a number stands where the local derivative belongs", everywhere)
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
-    if factor and not factor.sure and (fixed := fixed_number(answered, x)):
+    root = bool(factor and ROOT in factor.text)  # what also fits a root is not looked for among other numbers
+    if factor and not factor.sure and not root and (fixed := fixed_number(answered, x)):
         return Mistake("constant", fixed, everywhere)
-    if factor and (not factor.sure or not several or factor.text.endswith("everywhere")) and (found := find_call_factor(wrong, x)):
+    if (
+        factor
+        and not root
+        and (not factor.sure or not several or factor.text.endswith("everywhere"))
+        and (found := find_call_factor(wrong, x))
+    ):
         return replace(found, sure=found.sure and everywhere)
     if factor and not factor.sure and all(o.want[x].size == 1 for o in wrong) and (found := find_tape_slip(wrong, x)):
         return found  # one number is always a multiple of another
@@ -190,6 +200,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere and INSTEAD not in factor.text)
+    if found := find_other_norm(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
     if found := None if half else find_products(wrong, x, [*right, *failed]):
         return replace(found, sure=found.sure and everywhere)
@@ -245,6 +257,11 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     )  # fmt: skip
 
 
+def _is_doubtful(family: Family | None) -> bool:
+    """May what is seen in a recurrence say it better than this?"""
+    return family is None or family.name in VAGUE or not (family.exact or family.name in FACTS or family.name == "setting")
+
+
 def _symmetrised(plain: list[Observation], x: str) -> Mistake | None:
     """Is the right one symmetric in all these calls, and what came back not? Then what is wrong with its symmetric part is asked."""
     answered = [o for o in plain if not o.failed]
@@ -293,6 +310,9 @@ IN_A_LETTER = ", in "  # a slip in one part of a formula may be a factor of the 
 
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
 ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
+
+# In a recurrence, g before it is carried back and an input before it is carried on give one sum: two ways to say it.
+ALSO_A_STEP = {"variable", "upstream only", "elementwise"}
 
 # A wrong number or condition in one piece is said with that piece, by whether the explanation is sure.
 PERHAPS_IN_A_PIECE = {True: {"number", "step"}, False: {"number", "step", "mask", "constant", "factor", "term", "term sign"}}

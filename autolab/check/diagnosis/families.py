@@ -188,7 +188,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
             yield Family("swapped", text, lambda o, x, other=other: o.reference.raw(other, o.g, o.names))
         elif not reference.function:
             yield Family("elementwise", f"multiplies g and {other} entry by entry, as if forward did: forward multiplies matrices",
-                         lambda o, x, other=other: _only(o.g.ndim, o.g * o.names[other]))  # fmt: skip
+                         lambda o, x, other=other: _only(o.g.ndim and np.ndim(o.names[other]), o.g * o.names[other]))  # fmt: skip
     for index in (y for y in reference.inputs if y not in reference.differentiable() and not reference.elementwise):
         for by in (1, -1):
             text = f"is right for the entries {'after' if by > 0 else 'before'} those that {index} names: places are counted from 0"
@@ -196,6 +196,10 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
     for other in others:
         text = f"is right where {{x}} and {other} are exchanged: each is where the other belongs"
         yield Family("swapped", text, lambda o, x, other=other: _exchanged(o, x, other))
+    for other in (y for y in reference.inputs if y != x):
+        for c, name, how in ((0, "variable", "were 0: it is left out"), (-1, "term sign", "had the other sign")):
+            text = f"is what would be right if {other} {how}"
+            yield Family(name, text, lambda o, x, other=other, c=c: _scaled(o, x, other, c))
     if others:
         # The table may write x / y as `out`: what is one power of y too few must not be called a wrong variable.
         yield from _about_factors(reference, (1, -1))
@@ -241,6 +245,16 @@ def _exchanged(o: Observation, x: str, other: str) -> np.ndarray:
     _only(np.shape(o.names[x]) == np.shape(o.names[other]), inputs)
     names = o.reference.environment(list(inputs.values()), o.settings)
     return o.reference.gradient(x, _only(np.shape(names["out"]) == o.g.shape, o.g), names)
+
+
+def _scaled(o: Observation, x: str, other: str, c: float) -> np.ndarray:
+    """The gradient for x as if another input were a multiple of what it is; of the same shape, or it is a factor or a power."""
+    value = np.asarray(o.names[other])
+    _only(value.dtype.kind == "f" and value.ndim and value.shape == o.shape(x), value)
+    found = o.reference.gradient(
+        x, o.g, o.reference.environment([c * value if y == other else o.names[y] for y in o.reference.inputs], o.settings)
+    )
+    return _only(np.any(found) and not close(abs(found), abs(o.want[x])), found)
 
 
 def _instead(o: Observation, x: str, needed: str, other: str) -> np.ndarray:

@@ -51,6 +51,41 @@ def find_entries(wrong: Sequence[Observation], x: str) -> Mistake | None:
     return None
 
 
+def _parts(a: np.ndarray, some: slice) -> Any:
+    """The singular vectors of some singular values, multiplied."""
+    u, _, v = np.linalg.svd(a, full_matrices=False)
+    return u[:, some] @ v[some]
+
+
+def _largest_sum(a: np.ndarray, axis: int) -> Any:
+    """The signs of the row or column with the largest sum of absolute values, and 0 elsewhere."""
+    sums = np.abs(a).sum(axis, keepdims=True)
+    return np.sign(a) * (sums == sums.max())
+
+
+NORMS: dict[str, Callable[..., Any]] = {
+    "Frobenius norm, the root of the sum of squares": lambda a: a / np.sqrt((a * a).sum()),
+    "spectral norm, the largest singular value": lambda a: _parts(a, slice(1)),
+    "smallest singular value": lambda a: _parts(a, slice(-1, None)),
+    "nuclear norm, the sum of the singular values": lambda a: _parts(a, slice(None)),
+    "largest sum of absolute values in a row": lambda a: _largest_sum(a, 1),
+    "largest sum of absolute values in a column": lambda a: _largest_sum(a, 0),
+}
+
+
+def find_other_norm(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """Of one number that is made of a matrix: is it the gradient of a norm of that, another than forward's?"""
+    if wrong[0].reference.elementwise or any(o.out.ndim or o.want[x].ndim != 2 or min(o.want[x].shape) < 2 for o in wrong):
+        return None
+    for words, slope in NORMS.items():
+        try:
+            if all(o.gave(x, o.g * slope(np.asarray(o.names[x], float))) for o in wrong):
+                return Mistake("function", f"is the gradient of another norm of {x}: the {words}", len(wrong) > 1)
+        except np.linalg.LinAlgError:
+            return None
+    return None
+
+
 def _values(shape: tuple[int, ...]) -> Iterator[tuple[str, Callable[..., Any]]]:
     yield from ENTRIES.items()
     if len(shape) == 2 and shape[0] == shape[1]:

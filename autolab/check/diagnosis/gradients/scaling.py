@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
 import numpy as np
 
@@ -45,17 +45,18 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                         return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True, hint="scale")
                     if name == USES.format(x=x) and power == -1:
                         return Mistake("averaged", f"is averaged over {name}; it has to be summed", True)
-                    return Mistake(
-                        "constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True, hint="scale"
-                    )
+                    root = "" if name == ROOT else _or_root(ratios, sizes)
+                    how = "multiplied" if power == 1 else "divided"
+                    return Mistake("constant", f"is the right one {how} by {name}{root}", not root, hint="scale")
     if same:
         for name in OF_RESULT:
             for c, words in BESIDES.items():
                 for power, how in ((1, "multiplied"), (-1, "divided")):
                     if (n := sizes[0].get(name)) and math.isclose(ratios[0], c * n**power, rel_tol=1e-9) and not float(n).is_integer():
                         return Mistake("constant", f"is the right one {how} by {name}, and besides {words}", True, hint="scale")
-        origin = _known_number(ratios[0])
-        hint = "reciprocal" if constant_in_words(ratios[0]) else ""
+        origin, root = _known_number(ratios[0]), _or_root(ratios, sizes)
+        origin += root and f"{root}, as large in every call"
+        hint = "reciprocal" if constant_in_words(ratios[0]) else "scale" if root else ""
         return Mistake(
             "constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True, hint=hint
         )
@@ -106,6 +107,15 @@ def fixed_number(answered: list[Observation], x: str) -> str:
     return ""
 
 
+ROOT = "the square root of the size of its last axis"
+
+
+def _or_root(ratios: list[float], sizes: list[dict[str, float]]) -> str:
+    """What is a number, or a size, may be the root of a size as well: of 4 it is 2."""
+    roots = np.array([n.get(ROOT, 0) for n in sizes], float)
+    return f", or {ROOT}" if roots.all() and any(close(np.array(ratios), roots**power) for power in (1, -1)) else ""
+
+
 # Numbers that are drawn at random: who finds them as a factor has found where it comes from.
 OF_RESULT = ("the result of forward", "the square of the result of forward")
 USES = "the number of results that each entry of {x} takes part in"
@@ -147,7 +157,7 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
                 named[f"the determinant of {y}"] = float(np.linalg.det(a))
     shape = o.want[x].shape
     if shape:
-        named["the square root of the size of its last axis"] = math.sqrt(shape[-1])
+        named[ROOT] = math.sqrt(shape[-1])
     return named
 
 
@@ -161,6 +171,9 @@ def entries_behind(o: Observation, x: str) -> int:
 
 CONSTANTS = {"ln 2": math.log(2), "ln 10": math.log(10), "pi": math.pi, "2 pi": 2 * math.pi, "180 / pi": 180 / math.pi,
              "e": math.e}  # fmt: skip
+PLAIN_POWERS = {0.5: "the root of {}", -0.5: "1 / the root of {}", 1: "{}", -1: "1 / {}"}
+MULTIPLES = {2: "twice ", 0.5: "half of ", 4: "four times ", 0.25: "a quarter of ", math.sqrt(2): "the root of 2 times ",
+             math.sqrt(0.5): "1 / the root of 2 times "}  # fmt: skip
 OF_CONSTANT = {
     2: "the square of {}, as if a constant multiplied where the derivative divides by it: the reciprocal is used",
     -2: "1 / the square of {}, as if the derivative were divided by a constant that multiplies it: the reciprocal is used",
@@ -184,6 +197,10 @@ def constant_in_words(c: float) -> str:
         for power, text in OF_CONSTANT.items():
             if math.isclose(abs(c), value**power, rel_tol=1e-9):
                 return ("with the wrong sign, " if c < 0 else "") + text.format(said, said)
+    for said, value in CONSTANTS.items():
+        for (power, words), (times, how_often) in product(PLAIN_POWERS.items(), MULTIPLES.items()):
+            if math.isclose(abs(c), times * value**power, rel_tol=1e-9):
+                return ("with the wrong sign, " if c < 0 else "") + f"{how_often}{words.format(said)}"
     return ""
 
 

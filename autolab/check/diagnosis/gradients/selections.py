@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...run.observation import Observation, all_differ, close
+from ...run.observation import Observation, all_among, all_differ, close
 from ..diagnosis import Mistake
 from .jacobian import is_linear, jacobians
 
@@ -177,11 +177,26 @@ def find_other_end(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """What belongs to an entry with as many larger ones as this one has smaller ones, along one axis, in all these calls."""
     if wrong[0].reference.elementwise:
         return None
+    if all(_is_right_for_opposite(o, x) for o in wrong):
+        return Mistake("mask", "gives g to the largest entries where forward took the smallest, or the other way round", len(wrong) > 1)
     for axis in (-1, -2, -3):
         if all(_has_other_end(o, x, axis) for o in wrong):
             text = f"has sizes counted from the other end along axis {axis}, the smallest for the largest"
             return Mistake("mask", f"{text}: each number belongs to the entry that forward took", len(wrong) > 1)
     return None
+
+
+def _is_right_for_opposite(o: Observation, x: str) -> bool:
+    """Is it, where each number is one of g, what is right if all of x has the other sign?"""
+    if not all_among(o.got[x], np.append(o.g, 0)) or not all_among(o.want[x], np.append(o.g, 0)):
+        return False
+    try:
+        names = o.reference.environment(
+            [-np.asarray(v) if y == x else v for y, v in zip(o.reference.inputs, o.inputs, strict=True)], o.settings
+        )
+        return o.gave(x, o.reference.gradient(x, o.g, names))
+    except Exception:  # the operation takes no such numbers
+        return False
 
 
 def _has_other_end(o: Observation, x: str, axis: int) -> bool:

@@ -8,7 +8,7 @@ and no setting is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,7 +104,12 @@ def _compare(o: Observation, x: str) -> Mistake | None:
     if rows is None:
         return None
     places, yours, right = rows
-    return _moved(x, places, yours, right) or _other_windows(o, x, places, yours, right) or _other_sources(o, x, places, yours, right)
+    return (
+        _padded(x, places, yours, right)
+        or _moved(x, places, yours, right)
+        or _other_windows(o, x, places, yours, right)
+        or _other_sources(o, x, places, yours, right)
+    )
 
 
 def _rows(o: Observation, x: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -147,12 +152,57 @@ def _other_windows(o: Observation, x: str, places: np.ndarray, yours: np.ndarray
     return None
 
 
-def _moved(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
-    """Where each result comes from one entry, as in a maximum: that entry, moved by a number that grows with the place of the result."""
-    hit, needed = yours != 0, right != 0
-    if not (needed.reshape(len(places), -1).sum(1) == 1).all() or not (hit.reshape(len(places), -1).sum(1) <= 1).all():
+PADDED: tuple[Any, ...] = ("edge", "reflect", "wrap", "symmetric")
+
+
+def _padded(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """Where each result is one entry, and those around x are entries of x again: filled in another way, or in other numbers."""
+    if places.shape[1] != right.ndim - 1:
         return None
-    both = hit.reshape(len(places), -1).any(1)
+    for axis in range(places.shape[1]):
+        line = np.all(np.delete(places, axis, 1) == np.median(np.delete(places, axis, 1), axis=0), axis=1)
+        theirs, ours = (_sources_along(a[line], axis) for a in (yours, right))
+        if theirs is None or ours is None or np.array_equal(theirs, ours):
+            continue
+        one, other = (_as_padded(s, right.shape[axis + 1]) for s in (theirs, ours))
+        if one is None or other is None:
+            continue
+        (got, front), (want, room) = one, other
+        if got != want:
+            text = f"fills the room around {x} along axis {axis} as mode {got!r} of np.pad does, where forward fills it as {want!r} does"
+            return Mistake("padding", text, parts=("setting", "mask", "permutation"))
+        text = f"has other room in front of {x} along axis {axis} than forward: {front}, where that has {room}"
+        return Mistake("padding", text, parts=("setting", "permutation"))
+    return None
+
+
+def _sources_along(rows: np.ndarray, axis: int) -> np.ndarray | None:
+    """Of each result the place along an axis of the one entry that it depends on, if it is one and counts once."""
+    flat = rows.reshape(len(rows), -1)
+    if len(rows) < LEAST_SEEN or not np.all((flat != 0).sum(1) == 1) or not np.allclose(flat.sum(1), 1):
+        return None
+    return np.asarray(np.unravel_index(flat.argmax(1), rows.shape[1:])[axis])
+
+
+def _as_padded(sources: np.ndarray, n: int) -> tuple[str, int] | None:
+    """The mode, and how many entries are in front, if these are the places of a padded axis of this length."""
+    more = len(sources) - n
+    fits = [
+        (mode, front)
+        for mode in PADDED
+        for front in range(more + 1)
+        if max(front, more - front) < n and np.array_equal(sources, np.pad(np.arange(n), (front, more - front), mode=mode))
+    ]
+    return fits[0] if more > 0 and fits else None
+
+
+def _moved(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """Where each result comes from one entry or none, as in a maximum or a shift: that entry, moved with the place of the result."""
+    hit, needed = yours != 0, right != 0
+    counts = [a.reshape(len(places), -1).sum(1) for a in (needed, hit)]
+    if max(counts[0].max(), counts[1].max()) > 1:
+        return None
+    both = (counts[0] == 1) & (counts[1] == 1)
     if both.sum() < 3 or not close(yours[both].sum(tuple(range(1, yours.ndim))), right[both].sum(tuple(range(1, right.ndim)))):
         return None
     off = np.argwhere(hit[both])[:, 1:] - np.argwhere(needed[both])[:, 1:]
@@ -161,9 +211,12 @@ def _moved(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> 
     if not off.any() or np.abs(known @ rule - off).max() > 1e-6:
         return None
     axis = int(np.flatnonzero(off.any(axis=0))[0])
-    by, shift = rule[:-1, axis], int(rule[-1, axis])
-    if not by.any():
-        return Mistake("permutation", f"has each number {abs(shift)} too {'far on' if shift > 0 else 'early'} along axis {axis} of {x}")
+    by = rule[:-1, axis]
+    if not rule[:-1].any():
+        shifts = {int(k): int(rule[-1, k]) for k in np.flatnonzero(off.any(axis=0))}
+        where = [f"{abs(n)} too {'far on' if n > 0 else 'early'} along axis {k}" for k, n in shifts.items()]
+        opposite = " (were two offsets exchanged?)" if len(shifts) == 2 and not sum(shifts.values()) else ""
+        return Mistake("permutation", f"has each number {' and '.join(where)} of {x}{opposite}")
     if np.count_nonzero(by) > 1:
         return None
     more = int(by[by != 0][0])
