@@ -177,7 +177,7 @@ VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS
 def graph(kind: str) -> ScalarNode:
     """Small graphs by name; the root comes back."""
     a, b = ScalarNode(2.0, name="a"), ScalarNode(3.0, name="b")
-    if kind == "chain":  # its numbers neither grow nor fall: they say nothing of the order
+    if kind == "chain":  # its numbers neither grow nor fall, so sorting them gives no order
         c = ScalarNode(-6.0, (a,), (-3.0,), "c")
         return ScalarNode(36.0, (c,), (-12.0,), "d")
     if kind in ("diamond", "mirrored"):  # d = e * c or c * e, where e comes from a and c; a and b are equal numbers
