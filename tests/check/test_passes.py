@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autolab.check import check
-from autolab.check.behaviour.wrong_passes import ARRAY_MISTAKES, MISTAKES, SCALAR_MISTAKES, array_backward, scalar_backward
+from autolab.check.behaviour.wrong_passes import ALONE, ARRAY_MISTAKES, MISTAKES, SCALAR_MISTAKES, array_backward, scalar_backward
 
 
 def below(root):
@@ -69,7 +69,7 @@ def test_each_mistake_in_a_pass_over_arrays_is_named(mistake):
     assert not report.passed and [d.family for d in report.diagnoses] == [MISTAKES[mistake][0]]
 
 
-@pytest.mark.parametrize("mistake", SCALAR_MISTAKES)
+@pytest.mark.parametrize("mistake", SCALAR_MISTAKES + ALONE)
 def test_each_mistake_in_a_pass_over_numbers_is_named(mistake):
     report = check("value_backward", scalar_backward(mistake))
     assert not report.passed and [d.family for d in report.diagnoses] == [MISTAKES[mistake][0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,11 @@ from .report import Report, Verdict
 
 RETURNED = "A function that ends without `return` gives None."
 POWER = "In Python a power is written **; ^ means something else."
-IN_LINE = "In the line that is named: which name is not defined, or holds something else than you think?"
+MISSPELT = "Is that name misspelt, or made in a cell that has not been run?"
+IN_PLACE = "`.{}()` changes the list itself, and gives None."
+IN_LINE = "In the line that is named: which name holds something else than you think?"
+SYNTAX = "Python cannot read that line, or the one before it."
+FORM = "Compare what came with what the exercise asks for: which kind of thing, and with which parts?"
 
 
 def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, points: float | None = None) -> Report:
@@ -162,14 +167,15 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
         key, _, rest = fault.text.partition(" ")
         text = f"{scene.says.get(key, key)} {rest}" if fault.kind == "type" else fault.text
         text += f" (your {fault.line})" if fault.line else ""
-        hint = HINTS["time"] if fault.kind == "time" else " ".join([scene.hint, *_hints(fault)])
-        found = Diagnosis(fault.kind, "certain", text, hint, where=f"{scene.name!r}")
+        found = Diagnosis(fault.kind, "certain", text, _hint(fault, scene.hint), where=f"{scene.name!r}")
         return Verdict(scene.name, False, text, 0.0, scene.points), found
     wrong = [(inputs, data, want, key) for inputs, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]
     if not wrong:
         return Verdict(scene.name, True, scene.passed, scene.points, scene.points), None
     tried, data, want, key = wrong[0]
     fact = _fact(scene, data, want, key)
+    if scene.context:
+        fact += f"; your {scene.context} is {_show(data[scene.context])}"
     if scene.shows:
         fact += f", for {', '.join(f'{name} = {_show(value)}' for name, value in zip(scene.shows, tried, strict=False))}"
     for slip in scene.slips:
@@ -185,12 +191,23 @@ def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | Non
     return Verdict(scene.name, False, fact, 0.0, scene.points), told
 
 
-def _hints(fault: Fault) -> Iterator[str]:
-    """What to look at besides, by the kind of fault."""
-    if fault.kind == "exception" and fault.line:
-        yield POWER if "for ^: " in fault.text else IN_LINE
-    elif fault.kind == "type" and " is None, " in fault.text:
-        yield RETURNED
+def _hint(fault: Fault, scene_hint: str) -> str:
+    """What to look at, by the kind of fault: that of the scene is about numbers, which there are none of."""
+    if fault.kind == "time":
+        return HINTS["time"]
+    if fault.kind == "type":
+        return RETURNED if " is None, " in fault.text else FORM if "expected " in fault.text else scene_hint
+    if fault.kind != "exception":
+        return scene_hint
+    if " raised NameError" in fault.text:
+        return MISSPELT
+    if " raised SyntaxError" in fault.text or " raised IndentationError" in fault.text:
+        return SYNTAX
+    if "for ^: " in fault.text:
+        return POWER
+    if "NoneType" in fault.text and (method := re.search(r"\.(append|extend|insert|reverse|sort)\(", fault.line or "")):
+        return IN_PLACE.format(method[1])
+    return f"{IN_LINE} {scene_hint}" if fault.line else scene_hint
 
 
 def _related(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], key: str, fact: str, look: Callable) -> Diagnosis | None:
@@ -230,6 +247,8 @@ def _fact(scene: Scene, data: Data, want: Data, key: str) -> str:
         return f"{name}: received {_show(got)}, which is not right"
     if got is None:
         return f"{name}: received nothing, expected {_show(expected)}"
+    if all(np.asarray(flag).dtype == bool and not np.ndim(flag) for flag in (got, expected)):
+        return f"{name}: {'this is so, and should not be' if got else 'this is not so, and should be'}"
     if not isinstance(got, str) and not isinstance(expected, str):
         got = np.asarray(got)
         if got.shape != expected.shape:

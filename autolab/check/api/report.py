@@ -6,6 +6,7 @@ import html
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -115,9 +116,9 @@ class Report:
             lines += ["", str(d)]
         lines += [""] * bool(self.diagnoses)
         wide = max((len(v.name) for v in self.verdicts), default=0) + 2
-        for v in self.verdicts:
+        for v, reason in zip(self.verdicts, _reasons(self.verdicts), strict=True):
             points = f"{_number(v.points)} of {_number(v.max_points)}" if v.max_points else ""
-            lines.append(f"  {WORDS[v.passed]:7}{v.name:{wide}}{points:11} {v.reason}".rstrip())
+            lines.append(f"  {WORDS[v.passed]:7}{v.name:{wide}}{points:11} {reason}".rstrip())
         lines += [""] * bool(self.notes) + [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -132,8 +133,8 @@ class Report:
             f"<tr><td {LEFT}>{MARKS[v.passed]}&nbsp;{WORDS[v.passed]}</td>"
             f"<th scope='row' {LEFT}>{html.escape(v.name)}</th>"
             f"<td {LEFT}>{_number(v.points)}&nbsp;of&nbsp;{_number(v.max_points)}</td>"
-            f"<td {LEFT}>{html.escape(v.reason)}</td></tr>"
-            for v in self.verdicts
+            f"<td {LEFT}>{html.escape(reason)}</td></tr>"
+            for v, reason in zip(self.verdicts, _reasons(self.verdicts), strict=True)
         )
         return (
             f"<div class='autolab-report'><style>{CSS}</style>"
@@ -159,6 +160,15 @@ class Report:
             # Without the time it took: a notebook that is run again stays the same.
             MIMETYPE: {key: value for key, value in self.to_dict().items() if key != "seconds"},
         }
+
+
+LONG = 40  # characters of a reason that is not said twice
+
+
+def _reasons(verdicts: Sequence[Verdict]) -> list[str]:
+    """The reason of each verdict; a long one that is that of the line before is said once."""
+    before = ["", *[v.reason for v in verdicts]]
+    return ["as above" if v.reason == last and len(last) > LONG else v.reason for v, last in zip(verdicts, before, strict=False)]
 
 
 def _diagnosis(d: Diagnosis) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..run.inputs import draw
 from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult, kind_of
-from .wrong_passes import SCALAR_PASSES
+from .wrong_passes import SCALAR_PASSES, scalar_backward
 
 
 class ScalarNode:
@@ -38,7 +38,8 @@ def table_of(candidate, x) -> Data:
         raise UnexpectedResult(f"result is {kind_of(table)}, expected a dict with the entries of the table")
     missing = [name for name in ENTRIES if name not in table]
     if missing:
-        raise UnexpectedResult(f"the table has no entry {missing[0]!r}")
+        said = ", ".join(map(repr, table)) or "none"
+        raise UnexpectedResult(f"the entries of the table are {said}, expected {missing[0]!r} as well")
     return {name: table[name] for name in ENTRIES}
 
 
@@ -83,7 +84,8 @@ SLIPS: dict[str, list[tuple]] = {
     "add": [("term", "The local derivatives of a sum are the other summand; they should say how the sum moves",
              "Nudge one summand by 0.01: how far does the sum move?", lambda x, y: (y, x))],
     "mul": [("swapped", "Each factor has its own value as its derivative", "Nudge a by 0.01: how far does a * b move?",
-             lambda x, y: (x, y))],
+             lambda x, y: (x, y)),
+            ("term", "The local derivatives are those of a sum", "Nudge a by 0.01: how far does a * b move?", lambda x, y: (1, 1))],
     "pow": [("factor", "The exponent does not come down", "What is the derivative of a ** 3?", lambda x, y: (x**2,)),
             ("power", "The exponent stays as it was", "What is the derivative of a ** 3?", lambda x, y: (3 * x**3,)),
             ("power", "1 is taken from the power, not from the exponent", "Python reads n * a ** n - 1 as (n * a ** n) - 1.",
@@ -114,21 +116,49 @@ def _node(made: Any) -> Data:
     for slope in made.local:
         if not isinstance(slope, numbers.Real):
             raise UnexpectedResult(f"the result's local has {kind_of(slope)} in it, expected numbers")
-    return {"value": made.data, "parents": len(made.parents), "local": [float(d) for d in made.local]}
+    return {"value": made.data, "local": [float(d) for d in made.local]}
+
+
+def _family(made: Any, operands: Mapping[str, Any]) -> None:
+    """Does a result name its operands as its parents, in their order, and leave them as they were?"""
+    if not len(made.parents):
+        raise UnexpectedResult("the result has no parents, expected the values that it was computed from")
+    kind = type(next(iter(operands.values())))
+    others = ["another Value" if isinstance(parent, kind) else kind_of(parent) for parent in made.parents]
+    names = [next((name for name, v in operands.items() if v is parent), other) for parent, other in zip(made.parents, others, strict=True)]
+    if names != [*operands]:
+        said = f"({', '.join(names)}{',' * (len(names) == 1)})"
+        raise UnexpectedResult(f"the result's parents are {said}, expected ({', '.join(operands)}{',' * (len(operands) == 1)})")
+    touched = [name for name, v in operands.items() if getattr(v, "grad", 0.0) != 0.0]
+    if touched:
+        raise UnexpectedResult(f"the operation changes {touched[0]}.grad, which stays 0 until derivatives are asked for")
+
+
+EXPONENTS = (-1, 0.5)  # besides 3: an exponent is any number
+
+
+def _power(made: Any) -> tuple:
+    seen = _node(made)
+    return (seen["value"], *seen["local"])
 
 
 def _operation(name: str) -> Scene:
     ask, value, local = OPERATIONS[name]
 
+    operands = ("a", "b")[: len(local(1.0, 1.0))]
+
     def play(cls, x, y):
         a, b = cls(float(x)), cls(float(y))
-        seen = _node(ask(a, b))
-        same = [p is q for p, q in zip(ask(a, b).parents, (a, b), strict=False)]
-        return {**seen, "parents are the operands": all(same)}
+        made = ask(a, b)
+        seen = _node(made)
+        _family(made, dict(zip(operands, (a, b), strict=False)))
+        if name != "pow":
+            return seen
+        return {**seen, **{f"a ** {n}": _power(cls(float(x)) ** n) for n in EXPONENTS}}
 
     def expect(x, y):
-        slopes = local(x, y)
-        return {"value": value(x, y), "parents": len(slopes), "local": slopes, "parents are the operands": True}
+        right = {"value": value(x, y), "local": local(x, y)}
+        return right if name != "pow" else {**right, **{f"a ** {n}": (x**n, n * x ** (n - 1)) for n in EXPONENTS}}
 
     def draws(rng):
         x, y = draw(rng, (), 0.3, 1.7), draw(rng, (), -1.7, 1.7)
@@ -137,8 +167,8 @@ def _operation(name: str) -> Scene:
     slips = [Slip(family, text, hint, lambda x, y, f=f: {"local": f(x, y)}) for family, text, hint, f in SLIPS[name]]
     return Scene(name, play, expect, f"{name} knows its value, its parents and its local derivatives",
                  "A result needs three things: its number, whom it came from, and how it moves with each of them.",
-                 0 if name == "add" else 1.8, draws, slips, shows=("a", "b")[:len(local(1.0, 1.0))],
-                 says={"local": ".local", "parents": "number of parents"})  # fmt: skip
+                 0 if name == "add" else 1.8, draws, slips, shows=operands,
+                 says={"local": ".local"} | {f"a ** {n}": f".data and .local of a ** {n}" for n in EXPONENTS})  # fmt: skip
 
 
 VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS))
@@ -147,14 +177,16 @@ VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS
 def graph(kind: str) -> ScalarNode:
     """Small graphs by name; the root comes back."""
     a, b = ScalarNode(2.0, name="a"), ScalarNode(3.0, name="b")
-    if kind == "chain":
-        c = ScalarNode(6.0, (a,), (3.0,), "c")
-        return ScalarNode(36.0, (c,), (12.0,), "d")
+    if kind == "chain":  # its numbers neither grow nor fall, so sorting them gives no order
+        c = ScalarNode(-6.0, (a,), (-3.0,), "c")
+        return ScalarNode(36.0, (c,), (-12.0,), "d")
     if kind in ("diamond", "mirrored"):  # d = e * c or c * e, where e comes from a and c; a and b are equal numbers
-        a, b = ScalarNode(2.0, name="a"), ScalarNode(2.0, name="b")
-        c = ScalarNode(4.0, (a, b), (2.0, 2.0), "c")
-        e = ScalarNode(6.0, (a, c), (1.0, 1.0), "e")
-        return ScalarNode(24.0, (e, c), (4.0, 6.0), "d") if kind == "diamond" else ScalarNode(24.0, (c, e), (6.0, 4.0), "d")
+        x = 2.0 if kind == "diamond" else 0.5
+        a, b = ScalarNode(x, name="a"), ScalarNode(x, name="b")
+        c = ScalarNode(x * x, (a, b), (x, x), "c")
+        e = ScalarNode(x + x * x, (a, c), (1.0, 1.0), "e")
+        d = e.data * c.data
+        return ScalarNode(d, (e, c), (c.data, e.data), "d") if kind == "diamond" else ScalarNode(d, (c, e), (e.data, c.data), "d")
     if kind == "twice":
         return ScalarNode(4.0, (a, a), (2.0, 2.0), "c")
     node = a
@@ -181,6 +213,8 @@ def _order(*kinds: str):
         found = f(root)
         if not isinstance(found, Iterable):
             raise UnexpectedResult(f"result is {kind_of(found)}, expected a list of nodes")
+        if isinstance(found, (set, frozenset)):
+            raise UnexpectedResult("result is a set, which has no order; expected a list of nodes")
         nodes: list[Any] = [n if isinstance(n, ScalarNode) else getattr(n, "node", n) for n in found]
         if strange := [n for n in nodes if not isinstance(n, ScalarNode)]:
             raise UnexpectedResult(f"the list has {kind_of(strange[0])} in it, expected the nodes themselves")
@@ -190,7 +224,8 @@ def _order(*kinds: str):
         place = {id(n): i for i, n in enumerate(nodes)}
         ahead = all(place.get(id(p), -1) < place[id(n)] for n in nodes for p in n.parents)
         behind = all(place.get(id(p), -1) > place[id(n)] for n in nodes for p in n.parents)
-        return {"count": len(nodes), "different": len(place), "parents first": ahead, "reversed": behind, "root": id(root) in place}
+        return {"count": len(nodes), "different": len(place), "parents first": ahead, "reversed": behind, "root": id(root) in place,
+                "list": f"[{', '.join(n.name for n in nodes)}]"}  # fmt: skip
 
     def play(f, *_):
         seen = [walk(f, kind) for kind in kinds]
@@ -200,13 +235,22 @@ def _order(*kinds: str):
 
 
 def _order_scene(name, kinds, count, passed, hint, points, slips=()):
+    says = {"count": "length of the list", "different": "different nodes in it", "parents first": "every node after its parents"}
     return Scene(name, _order(*kinds), lambda: {"count": count, "different": count, "parents first": True}, passed, hint,
-                 points, slips=slips, says={"count": "length of the list", "different": "different nodes in it",
-                                            "parents first": "every node after its parents"})  # fmt: skip
+                 points, slips=[*slips, EMPTY, *[rootless(count)][: count > 2]], context="list", says=says)  # fmt: skip
 
 
 BACKWARDS = Slip("order", "The list runs from the root to the inputs", "The inputs come first, the root last.",
                  lambda: {"parents first": False, "reversed": True})  # fmt: skip
+EMPTY = Slip("missing", "The list is empty", "If a function inside yours does the walk: is it called?", lambda: {"count": 0})
+
+
+def rootless(count: int) -> Slip:
+    """Everything is on the list but the node that the function was given."""
+    return Slip("missing", "The root is not on the list", "Which node puts the root on the list, if each node puts its parents there?",
+                lambda: {"count": count - 1, "different": count - 1, "parents first": True, "root": False})  # fmt: skip
+
+
 ORDER = Behaviour("topological_order", (
     _order_scene("a chain", ["chain"], 3, "inputs first, the root last", "Put a node on the list after its parents.", 2, [BACKWARDS]),
     _order_scene("shared nodes", ["diamond", "mirrored"], 5, "each node once, after all its parents",
@@ -249,7 +293,11 @@ def _square(x, y) -> tuple[ScalarNode, ScalarNode, ScalarNode]:
 def _backward(build):
     def play(f, x, y):
         a, b, d = build(x, y)
-        f(d)
+        made = f(d)
+        if made is not None and not (a.grad or b.grad or d.grad):
+            raise UnexpectedResult(
+                f"backward returns {kind_of(made)}, and every .grad is 0 still; expected the gradients in .grad of the nodes"
+            )
         return {"root": d.grad, "a": a.grad, "b": b.grad}
 
     return play
@@ -294,7 +342,7 @@ BACKWARD = Behaviour("value_backward", (
           "a leaf adds up what several calls send", "An input's gradient is added to what is there.", 1, _numbers(2), slips=[
               Slip("overwritten", "The second call replaces the gradient of an input instead of adding to it",
                    "x.grad of PyTorch grows from call to call; who empties it?",
-                   lambda a, b: {"second": 2 * a * b * b})]),
+                   lambda a, b: {"first": 2 * a * b * b, "second": 2 * a * b * b})]),
 ), SCALAR_PASSES)  # fmt: skip
 
 
@@ -356,9 +404,31 @@ def _trained(steps: int, *, target=1.0, bias="b", late=False, squashed=True) -> 
     return expect
 
 
+def _built_once(steps: int, *mistake: str) -> Callable[..., Data]:
+    """What training gives on a graph that is built before the first step; nodes inside it may keep their gradients from step to step."""
+
+    def expect(w, b, x, t):
+        weight, bias = ScalarNode(float(w)), ScalarNode(float(b))
+        product = ScalarNode(0.0, (weight,), (float(x),))
+        out = math.tanh(float(w) * float(x) + float(b))
+        result = ScalarNode(out, (ScalarNode(0.0, (product, bias), (1.0, 1.0)),), (1 - out**2,))
+        error = ScalarNode(out - float(t), (result,), (1.0,))
+        loss = ScalarNode(error.data**2, (error,), (2 * error.data,))
+        for _ in range(steps):
+            weight.grad = bias.grad = 0.0
+            scalar_backward(*mistake)(loss)
+            weight.data, bias.data = weight.data - 0.1 * weight.grad, bias.data - 0.1 * bias.grad
+        return {"w": weight.data, "b": bias.data, "losses": [loss.data] * steps}
+
+    return expect
+
+
 def _neuron_slips(steps: int) -> list[Slip]:
     return [
         Slip("parameter", "b stays as it is: only w takes a step", "How many parameters move in a step?", _trained(steps, bias="none")),
+        *[Slip("stale", "The graph is built once, so every step uses the numbers with which it began",
+               "A node keeps the numbers that it was made with. When does the next step get nodes of its own?",
+               _built_once(steps, *mistake)) for mistake in ((), ("kept inside",)) if steps > 1],
         Slip("variable", "b moves by the gradient of w", "Each parameter has a gradient of its own.", _trained(steps, bias="w")),
         Slip("order", "Each loss is computed after its step, and should be that before it", "What is the first loss in the step by hand?",
              _trained(steps, late=True)),

@@ -46,7 +46,9 @@ def _scalar_gradients(engine, x, y) -> Data:
         out = written(name, _scalar_operations(a, b)[name])
         out.backward()
         found[name] = [_number(a.grad), _number(b.grad)]
-    return found
+    zero = engine.Value(0.0)
+    written("a.relu()", zero.relu).backward()
+    return {**found, "a.relu() at 0": [_number(zero.grad)]}
 
 
 def _scalar_mixed(engine, x) -> Data:
@@ -188,6 +190,12 @@ SCALARS = Behaviour(
                     "The derivative of relu lets everything through",
                     "Nudge a negative number: how far does its relu move?",
                     lambda x, y: {"(-a).relu()": [-1, 0]},
+                ),
+                Slip(
+                    "mask",
+                    "The derivative of relu at 0 is 1, and should be 0",
+                    "On which side of the comparison is 0?",
+                    lambda x, y: {"(-a).relu()": [0, 0], "a.relu() at 0": [1]},
                 ),
                 Slip(
                     "upstream ignored",

@@ -67,6 +67,7 @@ class Scene:
     rtol: float = 1e-9
     tells: bool = True  # what is expected: False where that would be the answer
     shows: Sequence[str] = ()  # names for its inputs, where a learner can try these numbers by hand
+    context: str = ""  # an entry that is told with what is wrong, such as the whole list
     side: bool = False  # holds of unrelated code as well: its points are earned as far as those of the other scenes are
 
 

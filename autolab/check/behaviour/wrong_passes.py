@@ -32,6 +32,26 @@ MISTAKES = {
         "The gradient of the root is 0 when the walk begins, and so is all that is sent back",
         "How much does the root change when the root changes by 0.01?",
     ),
+    "root value": (
+        "root",
+        "The gradient of the root begins with its value, and should with 1",
+        "How much does the root change when the root changes by 0.01?",
+    ),
+    "all ones": (
+        "root",
+        "The gradient of every node is set to 1 when its turn comes, and not that of the root alone",
+        "What has arrived at a node when its turn comes?",
+    ),
+    "nothing sent": (
+        "missing",
+        "No node but the root receives a gradient",
+        "In the line that adds: whose gradient grows, and whose gradient does it grow by?",
+    ),
+    "value sent": (
+        "variable",
+        "A node sends its value times the local derivative, where its gradient belongs",
+        "The chain rule multiplies two derivatives. Is the number of a node one?",
+    ),
     "no upstream": (
         "upstream ignored",
         "Parents receive the local derivative alone; the gradient of the node is not multiplied in",
@@ -89,8 +109,8 @@ MISTAKES = {
     ),
     "forwards": (
         "order",
-        "The walk runs from the inputs to the root: gradients are sent on before they are there",
-        "Where does a gradient begin?",
+        "Nothing gets past the parents of the root: the walk runs from the inputs to the root, or ends after the root",
+        "Which node sends first, and which one next?",
     ),
     "first seen": (
         "order",
@@ -170,7 +190,7 @@ def scalar_backward(*wrong: str) -> Callable:
     """The backward of problem set 1 with these mistakes."""
 
     def send(node, parent, local):
-        g = 1.0 if "no upstream" in wrong else node.grad
+        g = 1.0 if "no upstream" in wrong else node.data if "value sent" in wrong else node.grad
         value = (
             g + local if "added" in wrong else g * (node.data if "value" in wrong else parent.data if "parent value" in wrong else local)
         )
@@ -181,6 +201,10 @@ def scalar_backward(*wrong: str) -> Callable:
             parent.grad += value
 
     def pass_on(node):
+        if "nothing sent" in wrong:
+            return
+        if "all ones" in wrong:
+            node.grad = 1.0
         slopes = node.local[:1] * len(node.parents) if "first local" in wrong else node.local
         pairs = list(zip(node.parents, slopes, strict=True))[: 1 if "first parent" in wrong else None]
         for parent, local in dict(pairs).items() if "last part" in wrong else pairs:
@@ -193,7 +217,7 @@ def scalar_backward(*wrong: str) -> Callable:
         for node in order:
             if node.parents and "kept inside" not in wrong:
                 node.grad = 0.0
-        root.grad = 0.0 if "no root" in wrong else 1.0
+        root.grad = 0.0 if "no root" in wrong else root.data if "root value" in wrong else 1.0
         for node in [root] if "recursive" in wrong else order:
             pass_on(node)
 
@@ -203,6 +227,7 @@ def scalar_backward(*wrong: str) -> Callable:
 SCALAR_MISTAKES = ("assigned", "leaf assigned", "first kept", "no root", "no upstream", "added", "value", "parent value",
                    "first local", "averaged", "doubled", "first parent", "repeated", "recursive", "forwards", "first seen",
                    "last part")  # fmt: skip
+ALONE = ("root value", "all ones", "nothing sent", "value sent")  # not looked for beside another one
 ARRAY_MISTAKES = ("assigned", "leaf assigned", "first kept", "no upstream", "g of root", "averaged", "doubled", "first parent", "repeated",
                   "recursive", "forwards", "first seen", "last part", "in place", "emptied", "leaf root", "moved back",
                   "kept inside")  # fmt: skip
@@ -253,9 +278,9 @@ def array_backward(*wrong: str) -> Callable:
     return backward
 
 
-def _ways(make: Callable, names: Sequence[str]) -> tuple[WrongWay, ...]:
-    """Each mistake alone, and then each two of them."""
-    single = [WrongWay(*MISTAKES[name], make(name)) for name in names]
+def _ways(make: Callable, names: Sequence[str], alone: Sequence[str] = ()) -> tuple[WrongWay, ...]:
+    """Each mistake alone, and then each two of them, without those that come alone."""
+    single = [WrongWay(*MISTAKES[name], make(name)) for name in (*names, *alone)]
     double = []
     for one, other in combinations(names, 2):
         (family, text, hint), (_, besides, _) = MISTAKES[one], MISTAKES[other]
@@ -263,7 +288,7 @@ def _ways(make: Callable, names: Sequence[str]) -> tuple[WrongWay, ...]:
     return (*single, *double)
 
 
-SCALAR_PASSES = _ways(scalar_backward, SCALAR_MISTAKES)
+SCALAR_PASSES = _ways(scalar_backward, SCALAR_MISTAKES, ALONE)
 ARRAY_PASSES = _ways(array_backward, ARRAY_MISTAKES)
 
 

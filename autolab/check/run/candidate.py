@@ -416,12 +416,14 @@ def fault_of(phase: str, error: BaseException, seconds: float = SECONDS) -> Faul
     """What an exception says about the learner's code: the kind, a sentence, and their line."""
     if isinstance(error, NotImplementedError):
         return Fault(phase, "blank", f"{phase} is not written yet")
-    line = None
+    line, outer = None, None  # the innermost of the learner's lines, and the outermost with its file
     for frame, number in traceback.walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
         source = linecache.getline(file, number).strip()
         if source and not of_library(file):
             line = f"line {number}: {source.rstrip(',')}{_shapes_in(source, frame.f_locals)}{_loop_around(frame, number)}"
+            outer = outer or (file, source.rstrip(","))
+            line += f", called by `{outer[1]}`" if outer[0] != file else ""  # a line of another cell: its number alone would mislead
     if isinstance(error, TooLong):
         return Fault(phase, "time", f"{phase} did not come to an end within {seconds:g} seconds", line)
     if isinstance(error, RecursionError):
