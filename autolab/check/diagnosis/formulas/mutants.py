@@ -93,6 +93,7 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
     A copy would cost ten times as much.
     """
     sized, reductions = _asked_for_shape(tree), _reductions(tree)
+    rolls = [n for n in tree_nodes(tree) if isinstance(n, ast.Call) and _called(n) == "roll"]
     for parent, field, place, node in list(_spots(tree)):
         for family, text, new in _edits(node, names):
             if family == "variable" and isinstance(new, ast.Name) and new.id == "g":
@@ -103,7 +104,9 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                     text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
             if family == "variable" and isinstance(new, ast.Name) and isinstance(node, ast.Name) and id(node) in sized:
                 family, text = "number", f"the right one with the size of {value_in_words(new.id)} where that of {belongs(node.id)}"
-            if family == "number" and _is_axis(parent, field, reductions):
+            if family in ("number", "term sign") and any(parent in n.args[2:] or (parent is n and place == 2) for n in rolls):
+                family, text = "axis", "what belongs to another axis: something in it is rolled along another one"
+            elif family == "number" and _is_axis(parent, field, reductions):
                 family, text = "axis", "what belongs to another axis"
             elif family == "number" and isinstance(parent, ast.Call) and _called(parent) in EXCHANGES:
                 family, text = "permutation", "moved back along other axes than those that forward exchanged"
@@ -417,7 +420,7 @@ def _part(node: ast.AST) -> str:
     if isinstance(node, ast.Call) and calls[0] in ("restore", "expand_dims", "log1p", "mT") and node.args:
         return _part(node.args[0])
     called = {n.func.id for n in tree_nodes(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-    known = {n.id: None for n in tree_nodes(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called}}
+    known = {n.id: None for n in tree_nodes(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called} and not n.id.isupper()}
     how = "a power of " if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) else "one with "
     return how + " and ".join(map(value_in_words, list(known)[:2])) if known else "a number"
 

@@ -52,6 +52,32 @@ def known_function(wrong: Sequence[Observation], x: str) -> Mistake | None:
     return _another(usable, x) or _times(usable, x)
 
 
+ONE_NUMBER: dict[str, Function] = {"mean": np.mean, "sum": np.sum, "largest entry": np.max, "smallest entry": np.min, "median": np.median}
+
+
+def one_for_all(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """g times one number in each call, where every entry has a derivative of its own."""
+    first = wrong[0]
+    if not first.reference.elementwise or any(not o.got[x].shape == o.g.shape == o.want[x].shape or not np.all(o.g) for o in wrong):
+        return None
+    slopes = [np.ravel(o.got[x] / o.g) for o in wrong]
+    if not any(s.size > 1 for s in slopes) or any(np.ptp(s) > 1e-9 * np.abs(s).max() or np.ptp(o.want[x] / o.g) < 1e-6
+                                                  for s, o in zip(slopes, wrong, strict=True) if s.size > 1):  # fmt: skip
+        return None
+    for said, one in ONE_NUMBER.items():
+        if all(_is_right_for_one(o, x, one) for o in wrong):
+            text = f"has one number for all entries: it is what would be right if each entry of {x} were the {said} of {x}"
+            return Mistake("upstream collapsed", text, len(wrong) > 1, hint="one number")
+    text = "is g times one number in each call: the local derivative is another number for each entry"
+    return Mistake("upstream collapsed", text, len(wrong) > 1, hint="one number")
+
+
+def _is_right_for_one(o: Observation, x: str, one: Function) -> bool:
+    value = np.asarray(o.names[x], float)
+    same = [np.full_like(value, one(value)) if y == x else o.names[y] for y in o.reference.inputs]
+    return o.gave(x, o.reference.gradient(x, o.g, o.reference.environment(same, o.settings)))
+
+
 def _along(value: np.ndarray, o: Observation, x: str) -> np.ndarray:
     """What has the shape of the result beside x: with the axis that forward removed put back."""
     shape, axis = o.want[x].shape, o.names.get("axis")

@@ -18,6 +18,7 @@ from .scaling import reduction
 
 Observations = list[Observation]
 BELONGS = "what belongs at"
+WRONG_PLACES = "in the wrong places"
 NEAR = 0.05  # of the largest entry
 
 
@@ -130,7 +131,8 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
         text = "has its numbers in the order of g: they were given another shape, and not moved back to where they came from"
         return Mistake("permutation", text, True)
     if got.shape != want.shape:
-        return Mistake("permutation", f"has the right numbers with the axes in another order: {got.shape}, expected {want.shape}", mover)
+        how = "with the axes in another order" if sorted(got.shape) == sorted(want.shape) else "in an array of another shape"
+        return Mistake("permutation", f"has the right numbers {how}: {got.shape}, expected {want.shape}", mover)
     rolled = [_rolled(o, x) for o in wrong]
     if all(rolled) and (last := rolled[-1]):
         by, axis = last
@@ -139,9 +141,12 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
             return Mistake("permutation", f"{halves}: it is rolled by {by} of {want.shape[axis]} places along axis {axis}", mover)
         text = f"is rolled by {by} of {want.shape[axis]} places along axis {axis} of {x}: it has the right numbers, that much too far on"
         return Mistake("permutation", text, mover)
-    at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
-    to = tuple(int(i) for i in np.argwhere(np.isclose(got, want[at]))[0])
-    text = f"has the right numbers in the wrong places: {BELONGS} {list(at)} is at {list(to)}"
+    text = f"has the right numbers {WRONG_PLACES}"
+    for at in np.argwhere(~np.isclose(got, want)):
+        value = want[tuple(at)]
+        if value and np.isclose(want, value).sum() == 1:  # of equal numbers nobody knows which is where
+            text += f": {BELONGS} {at.tolist()} is at {np.argwhere(np.isclose(got, value))[0].tolist()}"
+            break
     return Mistake("permutation", text, mover)
 
 

@@ -294,6 +294,9 @@ class Step:
                 return "term", f"lacks what step {int((needed & ~rows).argmax())} gives, counted as forward goes: the loop leaves it out"
         if close(got, -want):
             return "sign", f"has the wrong sign {OWN.removesuffix(', each step ')}"
+        for y, value in self.values.items():
+            if got.ndim == 2 and close(got[1:] * self.states[:-1], want[1:] * value[:-1]):
+                return "variable", f"uses {y} of step t - 1 where the state of step t - 1 belongs"
         if self._uses_next(got, want):
             return "places", "uses the state of step t where that of step t - 1 belongs: forward makes step t of the state before it"
         for by, word in ((-1, "after"), (1, "before")):
