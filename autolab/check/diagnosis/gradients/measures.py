@@ -10,6 +10,7 @@ import numpy as np
 
 from ...run.observation import Observation
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from ..shapes import axes_in_words
 from .scaling import POWERS
 
@@ -25,6 +26,7 @@ MEASURES: dict[str, Callable[..., Any]] = {
 }
 
 
+@quiet
 def find_measure(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Is it the right gradient times, or divided by, something that is one number along some axes?"""
     o = wrong[0]
