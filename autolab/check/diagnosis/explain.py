@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from .gradients.selections import find_other_end, find_selection
 from .gradients.series import find_matrix_series, find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
+from .quiet import quiet
 from .replays.early_sums import early_unbroadcast
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape
@@ -119,6 +121,7 @@ def _invariant(observations: Sequence[Observation], x: str) -> str:
     )
 
 
+@quiet
 def mistake(observations: list[Observation], x: str) -> Mistake | None:
     """First the formula, on calls where x is not stretched; then, given the formula, the sum over stretched axes."""
     plain = [o for o in observations if not _is_stretched(o, x)]
@@ -246,8 +249,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if found := _symmetrised(plain, x):
         return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
-    elsewhere = (find_other_inputs, other_operation, find_reshape, find_tape_slip, find_terms)
-    if not (seen and seen.sure) and (found := _first(elsewhere, wrong, x)):
+    computations = (find_other_inputs, other_operation, find_reshape, find_tape_slip, find_terms)
+    if not (seen and seen.sure) and (found := _first(computations, wrong, x)):
         return replace(found, sure=found.sure and not seen)
     pairs = (patterns.find_offsets, _two_slips, find_two_slips)
     if not (seen and (seen.sure or seen.family in ONE_SENTENCE)) and (found := _first(pairs, wrong, x)):
@@ -371,7 +374,8 @@ def _affordable(every: Iterable[Family], o: Observation) -> Iterator[Family]:
     cost = 1 + sum(map(np.size, (*o.inputs, o.g))) / NUMBERS
     spent = o.memo.get("tried", 0.0)
     most = max(MOST_TRIED - spent, LEAST_TRIED) / cost
-    for count, family in enumerate(every):
+    following: Callable = quiet(next)  # what fails to make one makes no more
+    for count, family in enumerate(iter(partial(following, iter(every), None), None)):
         o.memo["tried"] = spent + count * cost
         if count >= most:
             return

@@ -20,6 +20,7 @@ from .diagnosis import Diagnosis, fault
 from .families import families
 from .family import Family
 from .hints import HINTS
+from .quiet import quiet
 
 
 class Failure(NamedTuple):
@@ -145,6 +146,7 @@ def failure(answer: Any, where: str = "") -> Diagnosis:
     return replace(found, text=f"{found.text}. {said}", alternatives=kind.families, hint=HINTS.get(kind.families[0], found.hint))
 
 
+@quiet
 def explain_failures(runs: Sequence[CaseRun], inputs: Sequence[str]) -> Diagnosis:
     """What is said of a rule that raises in some of these calls, or in all: the first one that does, and what they have in common."""
     failed = [run for run in runs if not run.first]

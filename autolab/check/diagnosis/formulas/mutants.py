@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -75,13 +75,43 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
         tree = ast.parse(formula, mode="eval")
     except SyntaxError:
         return
+    by_name = {str(node.arg) for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    tree = _LettersOfItsOwn({*names, *by_name}).visit(tree)
     expressions = Expressions(tree)
     seen = {expressions.root}
     for family, text, changed, touched in _changes(tree, formula, names):
-        number = expressions.changed(changed, touched)
+        try:
+            number = expressions.changed(changed, touched)
+        except (SyntaxError, TypeError, ValueError):  # no formula any more
+            continue
         if number not in seen and not (family == "variable" and expressions.compares_with_itself(number)):
             seen.add(number)
             yield Mutant(family, text, spell(changed)), Wrong(expressions, number)
+
+
+class _LettersOfItsOwn(ast.NodeTransformer):
+    """Gives what the lambdas in a formula call their arguments another letter: no student has seen it, and none should."""
+
+    def __init__(self, kept: Container[str]):
+        self.kept, self.bound = kept, set[str]()
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        a = node.args
+        every = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+        outside = self.bound
+        self.bound = outside | {arg.arg for arg in every if arg.arg not in self.kept}
+        for arg in every:
+            arg.arg = self._letter(arg.arg)
+        self.generic_visit(node)
+        self.bound = outside
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self._letter(node.id)
+        return node
+
+    def _letter(self, name: str) -> str:
+        return f"{PART}_{name}" if name in self.bound else name
 
 
 Change = tuple[str, str, ast.Expression, Sequence[ast.AST]]
@@ -140,7 +170,7 @@ def _untransposed(formula: str) -> ast.Expression | None:
         def visit_Call(self, node: ast.Call) -> ast.AST:
             nonlocal found
             self.generic_visit(node)
-            if _called(node) not in ("mT", "swapaxes") or not node.args:
+            if _called(node) not in ("mT", "swapaxes") or not node.args or _starred(node.args):
                 return node
             found += 1
             return node.args[0]
@@ -248,7 +278,7 @@ def _edits(node: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.
         case ast.BoolOp():
             for side in node.values:
                 yield "mask", "the right one with only one side of its mask", side
-        case ast.Call():
+        case ast.Call(args=args) if not _starred(args):
             yield from _call(node)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             for other in (value + 1, value - 1, 2 * value, value / 2, -value):
@@ -259,6 +289,11 @@ def _edits(node: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.
                 yield "mask", "the right one with its mask the wrong way round", ast.Compare(node.left, [flipped()], node.comparators)
         case ast.Name() if node.id in names:
             yield from _name(node, names)
+
+
+def _starred(args: Sequence[ast.AST]) -> bool:
+    """Is one of these f(*args)? What it brings is not one value, and nothing else may take its place."""
+    return any(isinstance(a, ast.Starred) for a in args)
 
 
 FLIPPED: dict[type, type] = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE}

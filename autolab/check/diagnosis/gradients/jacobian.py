@@ -18,6 +18,7 @@ from autolab.engine.op import LINEAR
 
 from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from .scaling import POWERS
 
 LARGEST = 128  # results; each costs a call of the learner's rule
@@ -57,6 +58,7 @@ class Jacobians:
         return ~self.is_zero(self.right)
 
 
+@quiet
 def jacobians(o: Observation, x: str) -> Jacobians | None:
     """Both matrices, or None if there are too many results or the rule is not linear in g; worked out once for each call."""
     if ("jacobians", x) not in o.memo:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...run.observation import Observation, number
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from .scaling import POWERS
 
 FEWEST = 12  # numbers that have to fit before a function is named
@@ -42,6 +43,7 @@ DERIVATIVES: dict[str, Function] = {
 }  # fmt: skip
 
 
+@quiet
 def known_function(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first of these that fits every call."""
     usable = [o for o in wrong if np.shape(o.got[x]) == o.want[x].shape and np.size(o.names[x]) == o.want[x].size]
@@ -55,6 +57,7 @@ def known_function(wrong: Sequence[Observation], x: str) -> Mistake | None:
 ONE_NUMBER: dict[str, Function] = {"mean": np.mean, "sum": np.sum, "largest entry": np.max, "smallest entry": np.min, "median": np.median}
 
 
+@quiet
 def one_for_all(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """g times one number in each call, where every entry has a derivative of its own."""
     first = wrong[0]
@@ -116,6 +119,7 @@ def _another(wrong: Sequence[Observation], x: str) -> Mistake | None:
     return None
 
 
+@quiet
 def other_terms(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The right one, and g times a well-known function besides."""
     if any(np.shape(o.got[x]) != o.want[x].shape for o in wrong) or sum(o.want[x].size for o in wrong) < FEWEST:

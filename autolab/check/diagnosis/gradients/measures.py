@@ -10,6 +10,7 @@ import numpy as np
 
 from ...run.observation import Observation
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from ..shapes import all_axes, axes_in_words
 from .scaling import POWERS
 
@@ -35,6 +36,7 @@ def _deviation(a: Any, axes: tuple[int, ...], o: Observation) -> Any:
     return np.sqrt(a.var(axes, keepdims=True, ddof=less) + float(o.names.get("eps", 0.0)))
 
 
+@quiet
 def find_measure(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Is it the right gradient times, or divided by, something that is one number along some axes?"""
     o = wrong[0]

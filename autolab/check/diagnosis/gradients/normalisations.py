@@ -12,11 +12,13 @@ import numpy as np
 
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
+from ..quiet import quiet
 
 SHORTEST = 3  # of a row: two shares have the same product p (1 - p)
 Shares = tuple[np.ndarray, np.ndarray]  # the shares, and what each of them is multiplied by in front of the brackets
 
 
+@quiet
 def find_normalisation(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """What a rule has for the derivative of the shares, along one axis, in all these calls."""
     if wrong[0].reference.elementwise or not all(_is_of_rows(o, x) for o in wrong):

@@ -17,17 +17,20 @@ import numpy as np
 from ...run.observation import Observation, number
 from ..diagnosis import Mistake
 from ..family import Family
+from ..quiet import quiet
 
 LARGEST = 128  # entries
 ROUND = (0.9, 0.99, 0.95, 0.999, 0.8, 0.7, 0.75, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.1, 0.05, 0.01, 0.001, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0)
 Back = Callable[[np.ndarray], np.ndarray]
 
 
+@quiet
 def find_fixed_setting(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """A round number, or the size of an axis, in the place of a setting, in all these calls."""
     return _first_that_fits(wrong, x, _settings(wrong[0], x))
 
 
+@quiet
 def find_other_inputs(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first change of the inputs that explains all these calls."""
     first = wrong[0]

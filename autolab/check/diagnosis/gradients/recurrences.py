@@ -14,6 +14,7 @@ import numpy as np
 
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from ..shapes import axis_name
 from .jacobian import jacobians
 
@@ -61,6 +62,7 @@ class Side:
 Read = tuple[Side, Side, np.ndarray, bool]  # the right rows, those at hand, the states (T, lanes), and whether forward begins at the end
 
 
+@quiet
 def find_recurrence(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """What is wrong in one step of a recurrence, if the first of these calls show the same."""
     shown = sorted((o for o in wrong if o.out.size <= LARGEST), key=lambda o: -o.out.size)[:SHOWN]  # many steps show most

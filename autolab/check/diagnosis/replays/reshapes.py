@@ -19,6 +19,7 @@ from autolab.rules import TABLE
 
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from ..replay import Tape
 from .stepwise import row_in_words
 from .traces import RowRun, Trace
@@ -28,6 +29,7 @@ MOST = 24  # others that are tried for a row
 Changed = Mapping[int, Mapping[str, Any]]  # for some rows, by number, settings that differ
 
 
+@quiet
 def find_reshape(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Of a function on tensors: the row in the middle with which it gives what came back, if it is another one."""
     trace = trace_of(wrong[0])
