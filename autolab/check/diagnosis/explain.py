@@ -18,7 +18,7 @@ from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .failures import setting_of_wrong_calls
 from .families import VAGUE, about_g, families
 from .family import Family
-from .formulas.mutants import A_STEP
+from .formulas.mutants import A_STEP, INTERMEDIATE
 from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
 from .gradients.call_factors import find_call_factor
@@ -181,6 +181,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
             others, sure = [Family(found.family, found.text, family.predict)], False
         elif others and IN_A_LETTER in family.text and (measure := find_measure(wrong, x)):
             return replace(measure, sure=False)
+        elif INTERMEDIATE in family.text and (measure := find_measure(wrong, x)):
+            return replace(measure, sure=measure.sure and sure)
         elif family.name in ALSO_A_MEASURE and (measure := find_measure(wrong, x)):
             return replace(measure, sure=False, also=(family,))
         elif family.name in PERHAPS_IN_A_PIECE[sure] and (piece := find_regions(wrong, x)):

@@ -487,7 +487,7 @@ def value_in_words(name: str) -> str:
     if name in WORDS:
         return WORDS[name]
     if name.startswith("_"):  # of a formula, which no student has seen
-        return "an intermediate value"
+        return INTERMEDIATE
     return f"the shape of {name.removesuffix('_shape')}" if name.endswith("_shape") else name
 
 
@@ -499,6 +499,7 @@ def step_in_words(name: str) -> str:
 
 
 A_STEP = "one of its steps"  # which says little beside another explanation
+INTERMEDIATE = "an intermediate value"
 COMPARISONS = ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")
 SEEN = ("softmax", "sigmoid", "softplus", "relu", "erf", "mask")
 

@@ -374,7 +374,7 @@ def _some_of_many(o: Observation, pair: Jacobians) -> Mistake | None:
 def _nearest(o: Observation, pair: Jacobians) -> Mistake | None:
     """Of two neighbours that share each g: all of it to the one with the larger share, or the shares exchanged."""
     needed = pair.needed
-    if not np.all(needed.sum(axis=1) == 2) or (~pair.zero & ~needed).any():
+    if not np.all(needed.sum(axis=1) == 2) or (~pair.zero & ~needed).any() or not (needed[:, :-1] & needed[:, 1:]).any(axis=1).all():
         return None
     right = np.stack([row[want] for row, want in zip(pair.right, needed, strict=True)])
     yours = np.stack([row[want] for row, want in zip(pair.yours, needed, strict=True)])
