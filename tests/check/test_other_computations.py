@@ -192,15 +192,15 @@ def test_the_larger_of_two_middle_entries_is_not_called_the_first(rng):
     assert "reaches the largest of the 2 entries" in found.text
 
 
-def test_no_place_is_named_where_several_hold_the_same_number():
-    def back(g, x):
-        d = np.zeros((*g.shape, 2))
-        d[..., 0] = g
-        return np.flip(d.reshape(x.shape), 0)
+def test_places_are_told_of_numbers_that_are_there_once():
+    def turned(g, x):
+        n, c, h, w = x.shape
+        blocks = x.reshape(n, c, h // 2, 2, w // 2, 2).transpose(0, 1, 2, 4, 3, 5).reshape(*g.shape, 4)
+        d = (np.arange(4) == blocks.argmax(-1)[..., None]) * g[..., None]
+        return d.reshape(*g.shape, 2, 2).transpose(0, 1, 2, 5, 3, 4).reshape(x.shape)
 
-    right = (lambda x: x[:, ::2], lambda g, x: np.stack([g, 0 * g], -1).reshape(x.shape))
-    (found,) = diagnose(back, right, [np.array([[0.3, 1.7, -0.4, 0.8], [2.6, -1.2, 0.9, 1.4]])])
-    assert "what belongs at [0, 1]" not in found.text
+    found = check("max_pool", turned).diagnoses[0]
+    assert found.family == "permutation" and "at [0, 0, 0, 5] is at [0, 0, 0, 0]" not in found.text
 
 
 def test_a_cause_that_is_not_known_is_called_that():
@@ -210,3 +210,31 @@ def test_a_cause_that_is_not_known_is_called_that():
 def test_one_number_for_all_entries_is_named():
     found = check("log", lambda g, x: g / x.mean()).diagnoses[0]
     assert "if each entry of x were the mean of x" in found.text
+
+
+def test_two_reductions_that_are_exchanged_are_named():
+    def back(g, x, y, reduction):
+        d = 2 * g * (x - y) / (1 if reduction == "mean" else x.size)
+        return d, -d
+
+    found = check("mse_loss", back).diagnoses[0]
+    assert "takes a mean where forward takes a sum" in found.text
+
+
+def test_g_that_is_missing_on_one_side_of_a_choice_is_named():
+    found = check("leaky_relu", lambda g, x, negative_slope: np.where(x > 0, g, negative_slope)).diagnoses[0]
+    assert "without g in what goes back through where" in found.text
+
+
+def test_the_other_triangle_of_a_mask_is_named(rng):
+    def masked(x):
+        e = np.exp(x) * np.tril(np.ones(x.shape))
+        return e / np.sum(e, axis=-1, keepdims=True)
+
+    def upper(g, x):
+        p = np.exp(x) * np.triu(np.ones(x.shape))
+        p = p / p.sum(-1, keepdims=True)
+        return p * (g - (g * p).sum(-1, keepdims=True))
+
+    (found,) = diagnose(upper, masked, [rng.normal(size=(4, 4))])
+    assert "the other triangle of a mask" in found.text

@@ -372,7 +372,10 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
     if isinstance(node.func, ast.Attribute) and method and name in _LEFT_OUT:
         yield *_LEFT_OUT[name], node.func.value
     elif node.args and not method:
-        yield *_LEFT_OUT.get(name, ("step", f"the right one without {step_in_words(name)}")), node.args[0]
+        step = step_in_words(name)
+        if step == A_STEP and isinstance(node.args[0], ast.Name):
+            step += f", with {value_in_words(node.args[0].id)} itself where what is made of it belongs"
+        yield *_LEFT_OUT.get(name, ("step", f"the right one without {step}")), node.args[0]
     if name == "floor_divide" and len(node.args) == 2:
         yield "number", "the right one with a quotient that is not rounded down", ast.BinOp(node.args[0], ast.Div(), node.args[1])
     if name in ("exp", "sigmoid") and node.args:

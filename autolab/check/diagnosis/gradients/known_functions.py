@@ -64,7 +64,7 @@ def one_for_all(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if not first.reference.elementwise or any(not o.got[x].shape == o.g.shape == o.want[x].shape or not np.all(o.g) for o in wrong):
         return None
     slopes = [np.ravel(o.got[x] / o.g) for o in wrong]
-    if not any(s.size > 1 for s in slopes) or any(np.ptp(s) > 1e-9 * np.abs(s).max() or np.ptp(o.want[x] / o.g) < 1e-6
+    if not all(np.isfinite(s).all() for s in slopes) or not any(s.size > 1 for s in slopes) or any(np.ptp(s) > 1e-9 * np.abs(s).max() or np.ptp(o.want[x] / o.g) < 1e-6
                                                   for s, o in zip(slopes, wrong, strict=True) if s.size > 1):  # fmt: skip
         return None
     for said, one in ONE_NUMBER.items():

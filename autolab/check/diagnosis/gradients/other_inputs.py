@@ -18,6 +18,8 @@ from ...run.observation import Observation, number
 from ..diagnosis import Mistake
 from ..family import Family
 from ..quiet import quiet
+from ..replays.settings import BACKWARD
+from ..shapes import lifted
 
 LARGEST = 128  # entries
 ROUND = (0.9, 0.99, 0.95, 0.999, 0.8, 0.7, 0.75, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.1, 0.05, 0.01, 0.001, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0)
@@ -95,8 +97,21 @@ def _with_setting(o: Observation, x: str, name: str, to: Callable[[Observation],
     return o.reference.gradient(x, o.g, names)
 
 
+def _with_right_result(o: Observation, x: str, name: str, value: float, power: int) -> np.ndarray:
+    """What would be right for another number, with the result of forward, of which it is a power, as it is."""
+    other = o.reference.environment(o.inputs, {**o.settings, name: value})
+    ratio = (other["out"] / o.out) ** power
+    shape = o.want[x].shape
+    return o.reference.gradient(x, o.g, other) * (lifted(ratio, o.want[x], o.names.get("axis", -1)) if ratio.shape != shape else ratio)
+
+
 def _families(first: Observation, x: str) -> Iterator[Family]:
     shape = first.want[x].shape
+    for name in [n for n, value in first.settings.items() if isinstance(value, float)]:
+        for value in (1.0, 2.0, 0.5, 3.0):
+            for power in (1, -1, 2, -2):
+                text = f"does not use {name}: it is what would be right if {name} were {number(value)}{BACKWARD}"
+                yield Family("setting", text, partial(_with_right_result, name=name, value=value, power=power))
     for one, other in combinations(range(len(shape)), 2):
         text = f"is what belongs to another axis: all goes along axis {one} that should go along axis {other}, and the other way round"
         yield Family("axis", text, partial(_exchanged, axes=(one, other)))

@@ -145,6 +145,10 @@ def _other_forwards(trace: Trace) -> Iterator[tuple[str, str, Change]]:
                 yield family, text, partial(_taken_for, number=number, other=other)
             elif right == name:
                 yield family, f"is right for a computation with {said} where forward has {what}", partial(_without, number=number)
+    for number, run in enumerate(trace.rows):
+        if any(_is_triangle(source) for source in run.sources):
+            text = "is right for the other triangle of a mask: what forward lets through is cut off, and the other way round"
+            yield "mask", text, partial(_other_triangle, number=number)
     for number, name in enumerate(names):
         if name in ("abs", "square", "pow_scalar") and "sum" in names[number + 1 :]:
             at = names.index("sum", number + 1)
@@ -201,6 +205,17 @@ def _rooted(trace: Trace, number: int, squared: int | None = None) -> Trace | No
     if found:
         found.count = trace.count + 1
     return found
+
+
+def _is_triangle(source: Any) -> bool:
+    """Is it a constant matrix with 0, or False, on one side of its diagonal alone?"""
+    a = np.asarray(source)
+    return a.ndim == 2 and a.shape[0] == a.shape[1] > 1 and bool(np.triu(a, 1).any()) != bool(np.tril(a, -1).any())
+
+
+def _other_triangle(trace: Trace, number: int) -> Trace | None:
+    run = trace.rows[number]
+    return _changed_row(trace, number, replace(run, sources=[s.T if _is_triangle(s) else s for s in run.sources]))
 
 
 def _constant(trace: Trace, number: int, axis: Any) -> Trace | None:

@@ -376,7 +376,7 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
         text = f"asks g where {name} let something through: the mask belongs to the forward values"
         yield _at(x, "mask from g", text, i, k, lambda _, step: np.where(step.incoming > 0, step.incoming, 0))
     text = f"does not use what comes back from after {name}: it starts there with 1"
-    if step.place == chain.last:
+    if np.array_equal(step.incoming, chain.g):
         text = f"is without g in what goes back through {name}: g is taken for 1 there"
     yield _at(x, "upstream ignored", text, i, k, lambda _, step: _again(step, k, np.ones_like(step.incoming)))
     if row.variadic:
