@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import autolab
+from autolab.autograd import Function
 from autolab.check import Spec, check, diagnose
 from autolab.check.diagnosis.diagnosis import diagnosis
 from autolab.engine.op import GENERAL, Op
@@ -238,3 +240,17 @@ def test_the_other_triangle_of_a_mask_is_named(rng):
 
     (found,) = diagnose(upper, masked, [rng.normal(size=(4, 4))])
     assert "the other triangle of a mask" in found.text
+
+
+def test_a_forward_that_saved_nothing_is_named():
+    class Tanh(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return autolab.tanh(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * (1 - ctx.saved_tensors[0] ** 2)
+
+    found = check("tanh", Tanh).diagnoses[0]
+    assert "takes more of what forward saved than there is" in found.text

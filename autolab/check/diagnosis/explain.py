@@ -194,7 +194,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
     root = bool(factor and ROOT in factor.text)  # what also fits a root is not looked for among other numbers
-    if factor and not factor.sure and not root and (fixed := fixed_number(answered, x)):
+    if factor and (right or not factor.sure) and not root and (fixed := fixed_number(answered, x)):
         return Mistake("constant", fixed, everywhere)
     if (
         factor
@@ -343,12 +343,12 @@ def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
         return None
     rest = [o for o in wrong if o not in deep]
     found = _rule_mistake(rest, x) if rest else None
+    if not rest and (summed := patterns.seen_in_all(deep, x, patterns.find_reduction)):
+        return replace(summed, sure=summed.sure and len(deep) > 1)
     if not all(close(o.got[x].sum(tuple(range(o.got[x].ndim - o.want[x].ndim))), o.want[x]) for o in deep):
         return found and replace(found, text=f"{found.text}; in a stack it has another shape besides", sure=False)
     if rest:
         return found and replace(found, sure=False)
-    if summed := patterns.seen_in_all(deep, x, patterns.find_reduction):
-        return replace(summed, sure=summed.sure and len(deep) > 1)
     axes = axes_in_words(range(deep[0].got[x].ndim - deep[0].want[x].ndim))
     text = f"is not summed over {axes}: it has a part of its own for each entry of the batch, and not the shape of {x}"
     return Mistake("not summed", text, len(deep) > 1)

@@ -88,6 +88,8 @@ FAILURES = (
             "The array has {} axes, and {} are asked for"),
     Failure(r"(\d+)-dimensional array given\. Array must be at least two", ("square only", "2-D only", "variable"),
             "This needs a square matrix, and the array has {} axes"),
+    Failure(r"tuple index out of range.*saved_tensors\[", ("none",),
+            "backward takes more of what forward saved than there is: does it call `ctx.save_for_backward`, with all of them?"),
     Failure(r"(?:list|tuple) index out of range", ("places", "number", "2-D only"),
             "An index runs past the end: there are fewer axes, or entries, than it assumes"),
     Failure(r"cannot select an axis to squeeze out", ("axis", "keepdims"), "Only an axis of size 1 can be squeezed out"),

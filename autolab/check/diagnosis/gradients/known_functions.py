@@ -63,9 +63,10 @@ def one_for_all(wrong: Sequence[Observation], x: str) -> Mistake | None:
     first = wrong[0]
     if not first.reference.elementwise or any(not o.got[x].shape == o.g.shape == o.want[x].shape or not np.all(o.g) for o in wrong):
         return None
-    slopes = [np.ravel(o.got[x] / o.g) for o in wrong]
-    if not all(np.isfinite(s).all() for s in slopes) or not any(s.size > 1 for s in slopes) or any(np.ptp(s) > 1e-9 * np.abs(s).max() or np.ptp(o.want[x] / o.g) < 1e-6
-                                                  for s, o in zip(slopes, wrong, strict=True) if s.size > 1):  # fmt: skip
+    slopes = [(np.ravel(o.got[x] / o.g), np.ravel(o.want[x] / o.g)) for o in wrong]
+    if not all(np.isfinite(yours).all() for yours, _ in slopes) or not any(yours.size > 1 for yours, _ in slopes):
+        return None
+    if any(np.ptp(yours) > 1e-9 * np.abs(yours).max() or np.ptp(right) < 1e-6 for yours, right in slopes if yours.size > 1):
         return None
     for said, one in ONE_NUMBER.items():
         if all(_is_right_for_one(o, x, one) for o in wrong):
