@@ -16,7 +16,7 @@ from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from ..shapes import axis_name
-from .jacobian import jacobians
+from .jacobian import jacobians, right_row
 
 LARGEST = 64  # results; each costs a call of both rules
 SHORTEST = 3  # steps
@@ -136,6 +136,8 @@ def _read(o: Observation, axis: int) -> Read | None:
         return None
     n = o.out.shape[axis]
     right, yours = Side({}, {}), Side({}, {})
+    if any(o.shape(x) == o.out.shape and not _stays_in_lanes(o, x, axis) for x in _inputs(o)):
+        return None
     for x in _inputs(o):
         pair = jacobians(o, x)
         if pair is None:
@@ -161,6 +163,23 @@ def _read(o: Observation, axis: int) -> Read | None:
     known = right.carry
     states = np.moveaxis(o.out, axis, 0).reshape(n, -1)
     return (right, yours, states if late else states[::-1], not late) if known is not None and np.nan_to_num(known).any() else None
+
+
+def _stays_in_lanes(o: Observation, x: str, axis: int) -> bool:
+    """Does the last result of the first lane depend on that lane alone, and on no later step of it, or the other way round?
+
+    The right rule is asked for two rows, and the one at hand for none.
+    """
+    found = []
+    for step in (0, o.out.shape[axis] - 1):
+        place = [0] * o.out.ndim
+        place[axis] = step
+        row = np.moveaxis(right_row(o, x, int(np.ravel_multi_index(place, o.out.shape))), axis, 0) != 0
+        lane = row[(slice(None), *place[:axis], *place[axis + 1 :])]
+        if row.sum() != lane.sum():
+            return False
+        found.append(lane)
+    return not (found[0][1:].any() and found[1][:-1].any())
 
 
 BACK = "what comes back from the step after"
