@@ -50,7 +50,7 @@ def test_a_right_rule_for_a_layer_is_accepted(given):
         ("without the derivative of tanh", lambda g, x, w, out: (g @ w.T, x.T @ g, g.sum(0))),
         ("is averaged over axis 0", lambda g, x, w, out: (*right(g, x, w, out)[:2], right(g, x, w, out)[2] / 3)),
         ("not summed over axis 0", lambda g, x, w, out: (*right(g, x, w, out)[:2], g * (1 - out**2))),
-        ("uses the result of the sum where the result of forward belongs", lambda g, x, w, b: right(g, x, w, x @ w + b)),
+        ("uses the result of the addition where the result of forward belongs", lambda g, x, w, b: right(g, x, w, x @ w + b)),
     ],
 )
 def test_a_slip_in_a_layer_is_named(given, says, rule):

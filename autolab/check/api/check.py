@@ -95,7 +95,7 @@ def check(
 
 def reference_of(spec: Spec) -> Reference:
     """The right answer to an exercise; for a name that is not known, a KeyError with those that look like it."""
-    return Reference.of(spec.row or row(spec.name, BEHAVIOURS))
+    return Reference.of(replace(spec, row=spec.row or row(spec.name, BEHAVIOURS)))
 
 
 def _counted(report: Report) -> Report:

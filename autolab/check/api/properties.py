@@ -111,8 +111,8 @@ class Properties(SideEffects):
 
     def _failure(self, runs: list[CaseRun]) -> Diagnosis:
         """What is said of a rule that raises in some of these calls."""
-        if self.naming:
-            return explain_failures(runs, self.inputs)
+        if self.naming and (found := explain_failures(runs, self.inputs)):
+            return found
         failed = next(run for run in runs if not run.first)
         return fault(failed.answer, failed.where)
 

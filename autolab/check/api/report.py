@@ -174,7 +174,7 @@ def _reasons(verdicts: Sequence[Verdict]) -> list[str]:
 def _diagnosis(d: Diagnosis) -> str:
     where = f" With {html.escape(d.where)}." if d.where else ""
     worst = f"<br>Worst place: {html.escape(str(d.worst))}." if d.worst else ""
-    return f"<p><b>{html.escape(d.text)}.</b>{where} <i>({html.escape(d.certainty)})</i>{worst}<br>Hint: {html.escape(d.hint)}</p>"
+    return f"<p><b>{html.escape(d.text)}.</b>{where} <i>({html.escape(d.how_sure)})</i>{worst}<br>Hint: {html.escape(d.hint)}</p>"
 
 
 def _finite(value: Any) -> Any:

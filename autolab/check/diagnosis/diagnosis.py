@@ -64,12 +64,17 @@ class Diagnosis:
     worst: Place | None = None
     alternatives: tuple[str, ...] = ()  # other families that explain it as well, or are in it besides; the text names them
 
+    @property
+    def how_sure(self) -> str:
+        """The certainty as a student reads it."""
+        return "cause not known" if self.certainty == "unknown" else self.certainty
+
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as plain data, as a report is saved."""
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{self.text}. ({self.certainty})"]
+        lines = [f"{self.text}. ({self.how_sure})"]
         if self.worst or self.where:
             lines.append("; ".join([*[f"with {self.where}"] * bool(self.where), *[str(self.worst)] * bool(self.worst)]))
         return "\n  ".join([*lines, f"hint: {self.hint}"])

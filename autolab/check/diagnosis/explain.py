@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,16 @@ from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .failures import setting_of_wrong_calls
 from .families import VAGUE, about_g, families
 from .family import Family
-from .formulas.mutants import A_STEP
+from .formulas.mutants import A_STEP, INTERMEDIATE
 from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
 from .gradients.call_factors import find_call_factor
 from .gradients.entries import find_entries, find_other_norm
 from .gradients.jacobian import weights
-from .gradients.known_functions import known_function, other_terms
+from .gradients.known_functions import known_function, one_for_all, other_terms
 from .gradients.measures import find_measure
 from .gradients.normalisations import find_normalisation
+from .gradients.other_inputs import find_fixed_setting, find_other_inputs
 from .gradients.other_operations import other_operation
 from .gradients.permutations import find_permutation
 from .gradients.products import find_products
@@ -37,6 +39,7 @@ from .gradients.selections import find_other_end, find_selection
 from .gradients.series import find_matrix_series, find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
+from .quiet import quiet
 from .replays.early_sums import early_unbroadcast
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape
@@ -118,6 +121,7 @@ def _invariant(observations: Sequence[Observation], x: str) -> str:
     )
 
 
+@quiet
 def mistake(observations: list[Observation], x: str) -> Mistake | None:
     """First the formula, on calls where x is not stretched; then, given the formula, the sum over stretched axes."""
     plain = [o for o in observations if not _is_stretched(o, x)]
@@ -162,7 +166,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
     doubtful = all(_is_doubtful(other) for other in (family, *others))
-    if (doubtful and not (factor and factor.sure)) and (found := find_scan(wrong, x) or find_recurrence(wrong, x)):
+    looks = (find_scan, find_fixed_setting, find_recurrence) if doubtful and not (factor and factor.sure) else ()
+    if found := _first(looks, wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if family and family.name == "not summed" and (found := find_normalisation(wrong, x)):
         return replace(found, sure=found.sure and everywhere)
@@ -176,6 +181,10 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
             others, sure = [Family(found.family, found.text, family.predict)], False
         elif others and IN_A_LETTER in family.text and (measure := find_measure(wrong, x)):
             return replace(measure, sure=False)
+        elif INTERMEDIATE in family.text and (measure := find_measure(wrong, x)):
+            return replace(measure, sure=measure.sure and sure)
+        elif family.name in ALSO_A_MEASURE and (measure := find_measure(wrong, x)):
+            return replace(measure, sure=False, also=(family,))
         elif family.name in PERHAPS_IN_A_PIECE[sure] and (piece := find_regions(wrong, x)):
             text = f"{family.text.format(x=x)}; it {piece.text}"
             return Mistake(family.name, text, sure, family.predict, also=tuple(others), hint=family.hint)
@@ -185,7 +194,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
     root = bool(factor and ROOT in factor.text)  # what also fits a root is not looked for among other numbers
-    if factor and not factor.sure and not root and (fixed := fixed_number(answered, x)):
+    if factor and (right or not factor.sure) and not root and (fixed := fixed_number(answered, x)):
         return Mistake("constant", fixed, everywhere)
     if (
         factor
@@ -196,6 +205,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if factor and not factor.sure and all(o.want[x].size == 1 for o in wrong) and (found := find_tape_slip(wrong, x)):
         return found  # one number is always a multiple of another
+    if factor and not factor.sure and not root and (found := find_measure(wrong, x)):
+        return replace(found, sure=found.sure and everywhere)
     if factor and right:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
@@ -225,6 +236,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("places", where, everywhere)
     if found := find_regions(wrong, x):
         return replace(found, sure=found.sure and everywhere)
+    if found := one_for_all(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     if found := (wrong[0].reference.elementwise and other_operation(wrong, x)) or find_measure(wrong, x) or known_function(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := patterns.find_nan(wrong, x, besides=True):
@@ -233,18 +246,16 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
-        return (patterns.BELONGS in moved.text and find_reshape(wrong, x)) or replace(moved, sure=several)
+        elsewhere = (find_other_inputs, find_reshape) if patterns.WRONG_PLACES in moved.text else ()
+        return _first(elsewhere, wrong, x) or replace(moved, sure=several)
     if found := _symmetrised(plain, x):
         return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
-    if not (seen and seen.sure) and (
-        found := other_operation(wrong, x) or find_reshape(wrong, x) or find_tape_slip(wrong, x) or find_terms(wrong, x)
-    ):
+    computations = (find_other_inputs, other_operation, find_reshape, find_tape_slip, find_terms)
+    if not (seen and seen.sure) and (found := _first(computations, wrong, x)):
         return replace(found, sure=found.sure and not seen)
     pairs = (patterns.find_offsets, _two_slips, find_two_slips)
-    if not (seen and (seen.sure or seen.family in ONE_SENTENCE)) and (
-        found := next(filter(None, (look(wrong, x) for look in pairs)), None)
-    ):
+    if not (seen and (seen.sure or seen.family in ONE_SENTENCE)) and (found := _first(pairs, wrong, x)):
         return found
     if seen and not (moved and seen.family == "mask"):
         return replace(seen, sure=seen.sure and everywhere)
@@ -255,6 +266,10 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
+
+
+def _first(looks: Iterable[Callable[..., Mistake | None]], wrong: list[Observation], x: str) -> Mistake | None:
+    return next(filter(None, (look(wrong, x) for look in looks)), None)
 
 
 def _is_doubtful(family: Family | None) -> bool:
@@ -311,6 +326,9 @@ IN_A_LETTER = ", in "  # a slip in one part of a formula may be a factor of the 
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
 ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
 
+# What a normalisation makes of its own result is that result again: there another value is a factor, such as 1 / std.
+ALSO_A_MEASURE = {"variable", "applied twice"}
+
 # In a recurrence, g before it is carried back and an input before it is carried on give one sum: two ways to say it.
 ALSO_A_STEP = {"variable", "upstream only", "elementwise"}
 
@@ -325,6 +343,8 @@ def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
         return None
     rest = [o for o in wrong if o not in deep]
     found = _rule_mistake(rest, x) if rest else None
+    if not rest and (summed := patterns.seen_in_all(deep, x, patterns.find_reduction)):
+        return replace(summed, sure=summed.sure and len(deep) > 1)
     if not all(close(o.got[x].sum(tuple(range(o.got[x].ndim - o.want[x].ndim))), o.want[x]) for o in deep):
         return found and replace(found, text=f"{found.text}; in a stack it has another shape besides", sure=False)
     if rest:
@@ -356,7 +376,8 @@ def _affordable(every: Iterable[Family], o: Observation) -> Iterator[Family]:
     cost = 1 + sum(map(np.size, (*o.inputs, o.g))) / NUMBERS
     spent = o.memo.get("tried", 0.0)
     most = max(MOST_TRIED - spent, LEAST_TRIED) / cost
-    for count, family in enumerate(every):
+    following: Callable = quiet(next)  # what fails to make one makes no more
+    for count, family in enumerate(iter(partial(following, iter(every), None), None)):
         o.memo["tried"] = spent + count * cost
         if count >= most:
             return

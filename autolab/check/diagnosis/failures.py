@@ -20,6 +20,7 @@ from .diagnosis import Diagnosis, fault
 from .families import families
 from .family import Family
 from .hints import HINTS
+from .quiet import quiet
 
 
 class Failure(NamedTuple):
@@ -87,6 +88,8 @@ FAILURES = (
             "The array has {} axes, and {} are asked for"),
     Failure(r"(\d+)-dimensional array given\. Array must be at least two", ("square only", "2-D only", "variable"),
             "This needs a square matrix, and the array has {} axes"),
+    Failure(r"tuple index out of range.*saved_tensors\[", ("none",),
+            "backward takes more of what forward saved than there is: does it call `ctx.save_for_backward`, with all of them?"),
     Failure(r"(?:list|tuple) index out of range", ("places", "number", "2-D only"),
             "An index runs past the end: there are fewer axes, or entries, than it assumes"),
     Failure(r"cannot select an axis to squeeze out", ("axis", "keepdims"), "Only an axis of size 1 can be squeezed out"),
@@ -145,6 +148,7 @@ def failure(answer: Any, where: str = "") -> Diagnosis:
     return replace(found, text=f"{found.text}. {said}", alternatives=kind.families, hint=HINTS.get(kind.families[0], found.hint))
 
 
+@quiet
 def explain_failures(runs: Sequence[CaseRun], inputs: Sequence[str]) -> Diagnosis:
     """What is said of a rule that raises in some of these calls, or in all: the first one that does, and what they have in common."""
     failed = [run for run in runs if not run.first]

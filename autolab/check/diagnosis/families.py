@@ -323,6 +323,9 @@ def _about_settings(first: Observation) -> Iterator[Family]:
                 yield Family("setting", f"does not use {name}: it is what would be right if {name} were {value}",
                              lambda o, x, n=name, v=value: _as_if(o, x, n, v))  # fmt: skip
     if "reduction" in first.settings:
+        text = "takes a mean where forward takes a sum, and a sum where it takes a mean"
+        yield Family("constant", text, lambda o, x: _as_if(o, x, "reduction", {"mean": "sum", "sum": "mean"}[o.settings["reduction"]]),
+                     hint="setting")  # fmt: skip
         for reduction in ("mean", "sum"):
             yield Family("setting", f"does not use reduction: it is what belongs to {reduction!r}",
                          lambda o, x, v=reduction: _as_if(o, x, "reduction", v))  # fmt: skip

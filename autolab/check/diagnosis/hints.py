@@ -13,6 +13,7 @@ HINTS = {
     "upstream twice": "A backward rule is linear: twice the g, twice the gradient. Is yours?",
     "upstream size": "A backward rule is linear: minus g gives minus the gradient, and twice g twice the gradient. Does yours?",
     "upstream collapsed": "Every entry of the result has its own g; which one belongs to this entry?",
+    "one number": "Which number of the input counts for this entry: its own, or one of all?",
     "mask from g": "The mask belongs to the forward pass: which input entries did forward let through?",
     "mask": "Take one entry that forward lets through and one that it does not, and follow both.",
     "swapped": "Backward returns the gradients in the order of forward's arguments.",

@@ -15,7 +15,7 @@ from autolab.engine.op import LINEAR, Op
 from .inputs import BINARY, BROADCAST, BROADCAST_3, DENSE, LARGE, TINY, UNARY, Shapes, draw
 from .reference import Reference
 from .spec import Spec
-from .specs import SPECS
+from .specs import SPECS, edges
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,16 +156,6 @@ def _far(
                 yield "range", (*base[:at], all_tiny[at], *base[at + 1 :])
     if any(a is not b for a, b in zip(all_tiny, base, strict=True)):
         yield "range", tuple(all_tiny)
-
-
-def edges(spec: Spec, x: str) -> tuple[float, float]:
-    """Between which numbers an operation is defined, from those between which its exercise draws: rounded outwards, if they are small.
-
-    >>> edges(Spec("log", domain={"x": (0.1, 3.0)}), "x"), edges(Spec("asin", domain={"x": (-0.9, 0.9)}), "x")
-    ((0, inf), (-1, 1))
-    """
-    low, high = spec.domain.get(x, (-np.inf, np.inf))
-    return math.floor(low) if low >= -1 else -np.inf, math.ceil(high) if high <= 1 else np.inf
 
 
 def _out_shape(reference: Reference, given, settings) -> tuple[int, ...]:

@@ -32,7 +32,8 @@ BROADCAST_3: tuple[Shapes, ...] = tuple(  # each of three is stretched, alone an
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], low: float = -3.0, high: float = 3.0) -> np.ndarray:
-    """Random numbers in [low, high) that keep 0.08 away from every whole number."""
+    """Random numbers in [low, high) that keep 0.08 away from every whole number, where there is room for that."""
     a = np.asarray(rng.uniform(low, high, shape))
     whole = np.floor(a)
-    return np.asarray(whole + 0.08 + 0.84 * (a - whole))
+    kept_away = np.asarray(whole + 0.08 + 0.84 * (a - whole))
+    return np.where((low <= kept_away) & (kept_away < high), kept_away, a)

@@ -111,9 +111,11 @@ def observe(
 
 
 def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Mapping[str, Any]) -> Callable:
-    """A function that calls a rule with other incoming gradients, on these inputs or on others; None if it raises."""
+    """A function that calls a rule with other incoming gradients, on these inputs or on others of the domain; None if it raises."""
 
     def ask(gs, at=inputs):
+        if not reference.takes(at):
+            return None
         answer = candidate.call(at, settings, tuple(gs))
         return None if answer.fault else [dict(zip(reference.inputs, got, strict=False)) for got in answer.gradients]
 
@@ -121,12 +123,17 @@ def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Map
 
 
 def error_of(o: Observation, x: str) -> float:
-    """How far the gradient is off, relative to its largest entry; inf for a wrong shape, and for None unless nothing depends on x."""
+    """How far the gradient is off, relative to its largest entry; inf for a wrong shape, and for None unless nothing depends on x.
+
+    Where it is not known what is right (nan), nothing is wrong.
+    """
     got, want = o.got[x], o.want[x]
     if got is None and not want.any():
         return 0.0
     if got is None or got.shape != want.shape:
         return np.inf
+    if (unknown := np.isnan(want)).any():
+        got, want = got[~unknown], want[~unknown]
     if not want.size:
         return 0.0
     scale = np.max(np.abs(want))

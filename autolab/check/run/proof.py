@@ -14,11 +14,12 @@ import numpy as np
 from autolab.autograd import enable_grad
 
 from .candidate import second_order
-from .cases import Case, cases, edges
+from .cases import Case, cases
 from .differences import gradient
 from .inputs import draw
 from .reference import Reference
 from .spec import Kink, Spec
+from .specs import edges
 
 SEEDS = 4  # of an elementwise operation; of another, which is differentiated entry by entry, half as many
 SURE, WRONG = 1e-8, 1e-5  # relative to the largest entry: differences that are less sure say nothing
@@ -87,7 +88,7 @@ def _compare(spec: Spec, reference: Reference, case: Case, found: dict[str, str]
             found[x] = text
         elif not spec.surrogate:
             want, uncertainty = gradient(
-                lambda *a: np.asarray(reference.result(a, case.settings)), case.inputs, k, g, reference.elementwise
+                lambda *a: np.asarray(reference.result(a, case.settings)), case.inputs, k, g, reference.elementwise, edges(spec, x)
             )
             size = _size(got, out, g, case.purpose)
             sure = uncertainty <= SURE * size

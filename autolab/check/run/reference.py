@@ -18,7 +18,7 @@ from autolab.torch_api.creation import from_numpy
 
 from . import differences
 from .spec import Spec
-from .specs import row
+from .specs import row, told_domain
 
 BY_DIFFERENCES = 1e-7  # relative: what differences say of a derivative
 
@@ -66,6 +66,7 @@ class Reference:
     function: Callable | None = None  # the operation as a function on tensors, if it was given as one
     backward: Callable | None = None  # the right rule as one function for all inputs, if it was given as one
     precision: float = 1e-12  # relative: to how many digits its gradients are right
+    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers forward takes an input, if told
 
     @functools.cached_property
     def formulas(self) -> Mapping[str, str]:
@@ -81,7 +82,9 @@ class Reference:
         if isinstance(reference, Reference):
             return reference
         if isinstance(reference, Spec):
-            reference = reference.row or reference.name
+            found = cls.of(reference.row or reference.name)
+            found.domain = told_domain(reference)
+            return found
         if isinstance(reference, str):
             reference = row(reference)
         if isinstance(reference, tuple):
@@ -161,7 +164,12 @@ class Reference:
                 if len(kept) > 200:
                     kept.clear()
                 kept[key] = differences.derivative(
-                    lambda *a: found.result(a, settings), inputs, found.inputs.index(x), np.shape(g), found.elementwise
+                    lambda *a: found.result(a, settings),
+                    inputs,
+                    found.inputs.index(x),
+                    np.shape(g),
+                    found.elementwise,
+                    found.domain.get(x, differences.EVERYWHERE),
                 )
             shape = np.shape(inputs[found.inputs.index(x)])
             value, off = (differences.applied(d, f, shape, found.elementwise) for d, f in zip(kept[key], (g, np.abs(g)), strict=True))
@@ -201,8 +209,15 @@ class Reference:
         return {**self.defaults, **settings, **names, **shapes, "out": out}
 
     def result(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> Any:
-        """What forward gives."""
+        """What forward gives; ValueError if an input is outside of the domain that it was told."""
+        if not self.takes(inputs):
+            raise ValueError(f"an input is outside of the domain of the exercise, {dict(self.domain)}")
         return self.forward(*inputs, **self.call_settings(settings))
+
+    def takes(self, inputs: Sequence[np.ndarray]) -> bool:
+        """Are these inside of the domain that it was told?"""
+        limits = (self.domain.get(x) for x in self.inputs) if self.domain else ()
+        return not any(limit and np.any((a < limit[0]) | (a > limit[1])) for a, limit in zip(inputs, limits, strict=False))
 
     def call_settings(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """The settings as forward takes them: the reductions of the table take a tuple of axes, where people write one number."""

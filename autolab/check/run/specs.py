@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 import pkgutil
 from collections.abc import Iterable
 
@@ -144,6 +145,27 @@ SPECS: dict[str, Spec] = {
 def spec_for(name: str) -> Spec:
     """The exercise with this name, or the plain one for a row that has none."""
     return SPECS.get(name) or SPECS.get(ALIASES.get(name, "")) or Spec(name)
+
+
+def edges(spec: Spec, x: str) -> tuple[float, float]:
+    """Between which numbers an operation is defined: those of its domain.
+
+    The domains of the exercises here say what is drawn. Their operations are defined up to the next whole number, or everywhere.
+
+    >>> edges(Spec("log", domain={"x": (0.1, 3.0)}), "x"), edges(Spec("angle", domain={"t": (0.1, 3.9)}), "t")
+    ((0, inf), (0.1, 3.9))
+    """
+    low, high = spec.domain.get(x, (-np.inf, np.inf))
+    if spec.domain != getattr(SPECS.get(spec.name), "domain", None):
+        return low, high
+    return math.floor(low) if low >= -1 else -np.inf, math.ceil(high) if high <= 1 else np.inf
+
+
+def told_domain(spec: Spec) -> dict[str, tuple[float, float]]:
+    """The domains that nothing may leave. Not those of the exercises here; not where the exercise itself says what to try outside."""
+    if spec.make or spec.scaled or spec.domain == getattr(SPECS.get(spec.name), "domain", None):
+        return {}
+    return {x: limits for x, limits in spec.domain.items() if x not in spec.extreme}
 
 
 def load_rows() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -75,13 +75,43 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
         tree = ast.parse(formula, mode="eval")
     except SyntaxError:
         return
+    by_name = {str(node.arg) for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    tree = _LettersOfItsOwn({*names, *by_name}).visit(tree)
     expressions = Expressions(tree)
     seen = {expressions.root}
     for family, text, changed, touched in _changes(tree, formula, names):
-        number = expressions.changed(changed, touched)
+        try:
+            number = expressions.changed(changed, touched)
+        except (SyntaxError, TypeError, ValueError):  # no formula any more
+            continue
         if number not in seen and not (family == "variable" and expressions.compares_with_itself(number)):
             seen.add(number)
             yield Mutant(family, text, spell(changed)), Wrong(expressions, number)
+
+
+class _LettersOfItsOwn(ast.NodeTransformer):
+    """Gives what the lambdas in a formula call their arguments another letter: no student has seen it, and none should."""
+
+    def __init__(self, kept: Container[str]):
+        self.kept, self.bound = kept, set[str]()
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        a = node.args
+        every = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+        outside = self.bound
+        self.bound = outside | {arg.arg for arg in every if arg.arg not in self.kept}
+        for arg in every:
+            arg.arg = self._letter(arg.arg)
+        self.generic_visit(node)
+        self.bound = outside
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self._letter(node.id)
+        return node
+
+    def _letter(self, name: str) -> str:
+        return f"{PART}_{name}" if name in self.bound else name
 
 
 Change = tuple[str, str, ast.Expression, Sequence[ast.AST]]
@@ -93,6 +123,7 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
     A copy would cost ten times as much.
     """
     sized, reductions = _asked_for_shape(tree), _reductions(tree)
+    rolls = [n for n in tree_nodes(tree) if isinstance(n, ast.Call) and _called(n) == "roll"]
     for parent, field, place, node in list(_spots(tree)):
         for family, text, new in _edits(node, names):
             if family == "variable" and isinstance(new, ast.Name) and new.id == "g":
@@ -103,7 +134,9 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                     text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
             if family == "variable" and isinstance(new, ast.Name) and isinstance(node, ast.Name) and id(node) in sized:
                 family, text = "number", f"the right one with the size of {value_in_words(new.id)} where that of {belongs(node.id)}"
-            if family == "number" and _is_axis(parent, field, reductions):
+            if family in ("number", "term sign") and any(parent in n.args[2:] or (parent is n and place == 2) for n in rolls):
+                family, text = "axis", "what belongs to another axis: something in it is rolled along another one"
+            elif family == "number" and _is_axis(parent, field, reductions):
                 family, text = "axis", "what belongs to another axis"
             elif family == "number" and isinstance(parent, ast.Call) and _called(parent) in EXCHANGES:
                 family, text = "permutation", "moved back along other axes than those that forward exchanged"
@@ -137,7 +170,7 @@ def _untransposed(formula: str) -> ast.Expression | None:
         def visit_Call(self, node: ast.Call) -> ast.AST:
             nonlocal found
             self.generic_visit(node)
-            if _called(node) not in ("mT", "swapaxes") or not node.args:
+            if _called(node) not in ("mT", "swapaxes") or not node.args or _starred(node.args):
                 return node
             found += 1
             return node.args[0]
@@ -245,7 +278,7 @@ def _edits(node: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.
         case ast.BoolOp():
             for side in node.values:
                 yield "mask", "the right one with only one side of its mask", side
-        case ast.Call():
+        case ast.Call(args=args) if not _starred(args):
             yield from _call(node)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             for other in (value + 1, value - 1, 2 * value, value / 2, -value):
@@ -256,6 +289,11 @@ def _edits(node: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.
                 yield "mask", "the right one with its mask the wrong way round", ast.Compare(node.left, [flipped()], node.comparators)
         case ast.Name() if node.id in names:
             yield from _name(node, names)
+
+
+def _starred(args: Sequence[ast.AST]) -> bool:
+    """Is one of these f(*args)? What it brings is not one value, and nothing else may take its place."""
+    return any(isinstance(a, ast.Starred) for a in args)
 
 
 FLIPPED: dict[type, type] = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE}
@@ -334,7 +372,10 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
     if isinstance(node.func, ast.Attribute) and method and name in _LEFT_OUT:
         yield *_LEFT_OUT[name], node.func.value
     elif node.args and not method:
-        yield *_LEFT_OUT.get(name, ("step", f"the right one without {step_in_words(name)}")), node.args[0]
+        step = step_in_words(name)
+        if step == A_STEP and isinstance(node.args[0], ast.Name):
+            step += f", with {value_in_words(node.args[0].id)} itself where what is made of it belongs"
+        yield *_LEFT_OUT.get(name, ("step", f"the right one without {step}")), node.args[0]
     if name == "floor_divide" and len(node.args) == 2:
         yield "number", "the right one with a quotient that is not rounded down", ast.BinOp(node.args[0], ast.Div(), node.args[1])
     if name in ("exp", "sigmoid") and node.args:
@@ -417,7 +458,7 @@ def _part(node: ast.AST) -> str:
     if isinstance(node, ast.Call) and calls[0] in ("restore", "expand_dims", "log1p", "mT") and node.args:
         return _part(node.args[0])
     called = {n.func.id for n in tree_nodes(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-    known = {n.id: None for n in tree_nodes(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called}}
+    known = {n.id: None for n in tree_nodes(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called} and not n.id.isupper()}
     how = "a power of " if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) else "one with "
     return how + " and ".join(map(value_in_words, list(known)[:2])) if known else "a number"
 
@@ -449,7 +490,7 @@ def value_in_words(name: str) -> str:
     if name in WORDS:
         return WORDS[name]
     if name.startswith("_"):  # of a formula, which no student has seen
-        return "an intermediate value"
+        return INTERMEDIATE
     return f"the shape of {name.removesuffix('_shape')}" if name.endswith("_shape") else name
 
 
@@ -461,6 +502,7 @@ def step_in_words(name: str) -> str:
 
 
 A_STEP = "one of its steps"  # which says little beside another explanation
+INTERMEDIATE = "an intermediate value"
 COMPARISONS = ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")
 SEEN = ("softmax", "sigmoid", "softplus", "relu", "erf", "mask")
 

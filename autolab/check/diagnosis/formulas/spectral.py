@@ -15,6 +15,7 @@ import numpy as np
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..family import Family
+from ..quiet import quiet
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +133,7 @@ OF_MATRICES: list[tuple[str, str, Callable[..., np.ndarray]]] = [
 ]
 
 
+@quiet
 def find_as_of_numbers(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Of any function of a matrix: is it right for the transpose, or if matrices were numbers?"""
     for family, text, predict in OF_MATRICES:

@@ -11,6 +11,7 @@ import numpy as np
 from ...run.observation import Observation
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
+from ..quiet import quiet
 from ..replays.stepwise import chains
 from ..shapes import axis_name, count
 
@@ -22,6 +23,7 @@ INSTEAD = {1.0: "is the right one times {} and divided by {}: one size is where 
            0.5: "is the right one times the root of {} and divided by that of {}: one size is where another belongs"}  # fmt: skip
 
 
+@quiet
 def find_call_factor(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The right one times a power of something that is one number in each call, or a quotient of two such numbers."""
     ratios = np.array([_ratio(o, x) for o in wrong])

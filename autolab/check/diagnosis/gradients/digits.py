@@ -9,6 +9,7 @@ import numpy as np
 
 from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
+from ..quiet import quiet
 
 WHOLE: dict[str, Callable[..., Any]] = {
     "its fractions are cut off": np.trunc,
@@ -19,6 +20,7 @@ WHOLE: dict[str, Callable[..., Any]] = {
 DECIMALS = range(1, 9)
 
 
+@quiet
 def find_lost_digits(answered: Sequence[Observation], x: str) -> Mistake | None:
     """Is it, in every call, the right gradient with something cut off?"""
     if any(np.shape(o.got[x]) != o.want[x].shape for o in answered):

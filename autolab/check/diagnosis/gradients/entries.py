@@ -9,6 +9,7 @@ import numpy as np
 
 from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
+from ..quiet import quiet
 
 ENTRIES: dict[str, Callable[..., Any]] = {
     "{}": lambda a: a,
@@ -33,6 +34,7 @@ ENTRY_BY_ENTRY = ", entry by entry, and forward does more than that"
 POWERS = {0: "", 1: " times the result", -1: " divided by the result", 2: " times the square of the result"}
 
 
+@quiet
 def find_entries(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Is it g times something simple of each entry of x, or of its diagonal alone?"""
     shape = wrong[0].want[x].shape
@@ -73,6 +75,7 @@ NORMS: dict[str, Callable[..., Any]] = {
 }
 
 
+@quiet
 def find_other_norm(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Of one number that is made of a matrix: is it the gradient of a norm of that, another than forward's?"""
     if wrong[0].reference.elementwise or any(o.out.ndim or o.want[x].ndim != 2 or min(o.want[x].shape) < 2 for o in wrong):

@@ -18,6 +18,7 @@ from autolab.engine.op import LINEAR
 
 from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from .scaling import POWERS
 
 LARGEST = 128  # results; each costs a call of the learner's rule
@@ -57,6 +58,7 @@ class Jacobians:
         return ~self.is_zero(self.right)
 
 
+@quiet
 def jacobians(o: Observation, x: str) -> Jacobians | None:
     """Both matrices, or None if there are too many results or the rule is not linear in g; worked out once for each call."""
     if ("jacobians", x) not in o.memo:
@@ -112,7 +114,7 @@ def is_linear(o: Observation, pair: Jacobians) -> bool:
 
 def recognise(o: Observation, pair: Jacobians) -> Mistake | None:
     """What is wrong with the matrix, if it is one of the patterns below."""
-    for look in (ties, _lost, _counted_once, _uses, _some_of_many, _alone, _elsewhere, _scaled, _terms):
+    for look in (ties, _lost, _counted_once, _uses, _some_of_many, _alone, _elsewhere, _nearest, _scaled, _terms):
         if found := look(o, pair):
             return found
     return None
@@ -355,14 +357,54 @@ def _some_of_many(o: Observation, pair: Jacobians) -> Mistake | None:
     places = {tuple(map(int, np.flatnonzero(row[want]))) for row, want in zip(yours, needed, strict=True)}
     sizes = set(needed.sum(axis=1).tolist())
     ratio = pair.yours[yours] / pair.right[yours]
-    if len(places) > 1 or len(sizes) > 1 or not close(ratio, np.full_like(ratio, ratio[0])):
+    if len(sizes) > 1 or not close(ratio, np.full_like(ratio, ratio[0])):
         return None
-    (place,), (size,), c = places, sizes, float(ratio[0])
-    if len(place) == size:
+    (size,), c = sizes, float(ratio[0])
+    extreme = _by_size(o, pair, yours)
+    if (len(places) > 1 and not extreme) or any(len(place) == size for place in places):
         return None
+    place = min(places)
     which = "the first" if place == (0,) else "the last" if place == (size - 1,) else f"{len(place)}"
+    if extreme:
+        which = extreme if len(places) > 1 or _is_chosen(pair) else f"one ({which}, {extreme})"
     text = f"reaches {which} of the {size} entries of {pair.x} that each result is made of, and not the others"
     return Mistake("one of many", text + f"; besides, it is {number(c)} times the right one there" * (not np.isclose(c, 1)), True)
+
+
+def _nearest(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Of two neighbours that share each g: all of it to the one with the larger share, or the shares exchanged."""
+    needed = pair.needed
+    if not np.all(needed.sum(axis=1) == 2) or (~pair.zero & ~needed).any() or not (needed[:, :-1] & needed[:, 1:]).any(axis=1).all():
+        return None
+    right = np.stack([row[want] for row, want in zip(pair.right, needed, strict=True)])
+    yours = np.stack([row[want] for row, want in zip(pair.yours, needed, strict=True)])
+    if len(right) < 3 or close(right[:, 0], right[:, 1]):
+        return None
+    if close(yours, right[:, ::-1]):
+        return Mistake("swapped", f"has the shares of the two entries of {pair.x} behind each result exchanged", True)
+    larger = np.abs(right) == np.abs(right).max(axis=1, keepdims=True)
+    if close(yours, np.where(larger, right.sum(axis=1, keepdims=True), 0.0)):
+        text = f"gives all of each g to the one of two entries of {pair.x} with the larger share, as for the nearest; both have a share"
+        return Mistake("one of many", text, True)
+    return None
+
+
+def _by_size(o: Observation, pair: Jacobians, yours: np.ndarray) -> str:
+    """Is the one entry that each result reaches the largest, or the smallest, of those behind it?"""
+    values = np.ravel(o.names[pair.x])
+    if values.size != yours.shape[1] or np.any(yours.sum(axis=1) != 1):
+        return ""
+    behind = np.where(pair.needed, values, np.nan)
+    for words, end in (("the largest", np.nanmax(behind, axis=1)), ("the smallest", np.nanmin(behind, axis=1))):
+        if np.array_equal(values[yours.argmax(axis=1)], end):
+            return words
+    return ""
+
+
+def _is_chosen(pair: Jacobians) -> bool:
+    """Do the entries behind two results lie at other distances from each other? Forward then chose them by their size."""
+    gaps = {tuple(np.diff(np.flatnonzero(row)).tolist()) for row in pair.needed}
+    return len(gaps) > 1
 
 
 def _scaled(o: Observation, pair: Jacobians) -> Mistake | None:

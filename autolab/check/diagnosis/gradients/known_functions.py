@@ -10,6 +10,7 @@ import numpy as np
 
 from ...run.observation import Observation, number
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from .scaling import POWERS
 
 FEWEST = 12  # numbers that have to fit before a function is named
@@ -42,6 +43,7 @@ DERIVATIVES: dict[str, Function] = {
 }  # fmt: skip
 
 
+@quiet
 def known_function(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first of these that fits every call."""
     usable = [o for o in wrong if np.shape(o.got[x]) == o.want[x].shape and np.size(o.names[x]) == o.want[x].size]
@@ -50,6 +52,34 @@ def known_function(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if any(not np.all(np.isfinite(o.got[x])) or not np.all(o.got[x]) or not np.all(o.want[x]) for o in usable):
         return None
     return _another(usable, x) or _times(usable, x)
+
+
+ONE_NUMBER: dict[str, Function] = {"mean": np.mean, "sum": np.sum, "largest entry": np.max, "smallest entry": np.min, "median": np.median}
+
+
+@quiet
+def one_for_all(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """g times one number in each call, where every entry has a derivative of its own."""
+    first = wrong[0]
+    if not first.reference.elementwise or any(not o.got[x].shape == o.g.shape == o.want[x].shape or not np.all(o.g) for o in wrong):
+        return None
+    slopes = [(np.ravel(o.got[x] / o.g), np.ravel(o.want[x] / o.g)) for o in wrong]
+    if not all(np.isfinite(yours).all() for yours, _ in slopes) or not any(yours.size > 1 for yours, _ in slopes):
+        return None
+    if any(np.ptp(yours) > 1e-9 * np.abs(yours).max() or np.ptp(right) < 1e-6 for yours, right in slopes if yours.size > 1):
+        return None
+    for said, one in ONE_NUMBER.items():
+        if all(_is_right_for_one(o, x, one) for o in wrong):
+            text = f"has one number for all entries: it is what would be right if each entry of {x} were the {said} of {x}"
+            return Mistake("upstream collapsed", text, len(wrong) > 1, hint="one number")
+    text = "is g times one number in each call: the local derivative is another number for each entry"
+    return Mistake("upstream collapsed", text, len(wrong) > 1, hint="one number")
+
+
+def _is_right_for_one(o: Observation, x: str, one: Function) -> bool:
+    value = np.asarray(o.names[x], float)
+    same = [np.full_like(value, one(value)) if y == x else o.names[y] for y in o.reference.inputs]
+    return o.gave(x, o.reference.gradient(x, o.g, o.reference.environment(same, o.settings)))
 
 
 def _along(value: np.ndarray, o: Observation, x: str) -> np.ndarray:
@@ -90,6 +120,7 @@ def _another(wrong: Sequence[Observation], x: str) -> Mistake | None:
     return None
 
 
+@quiet
 def other_terms(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The right one, and g times a well-known function besides."""
     if any(np.shape(o.got[x]) != o.want[x].shape for o in wrong) or sum(o.want[x].size for o in wrong) < FEWEST:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
 from ...run.observation import Observation
 from ..diagnosis import Mistake
-from ..shapes import axes_in_words
+from ..quiet import quiet
+from ..shapes import all_axes, axes_in_words
 from .scaling import POWERS
 
 MEASURES: dict[str, Callable[..., Any]] = {
@@ -20,11 +21,22 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "mean": lambda a, axes: a.mean(axes, keepdims=True),
     "root mean square": lambda a, axes: np.sqrt((a * a).mean(axes, keepdims=True)),
     "standard deviation": lambda a, axes: a.std(axes, keepdims=True),
+    "norm without its mean": lambda a, axes: np.sqrt(((a - a.mean(axes, keepdims=True)) ** 2).sum(axes, keepdims=True)),
     "largest entry": lambda a, axes: a.max(axes, keepdims=True),
     "sum of exponentials": lambda a, axes: np.exp(a).sum(axes, keepdims=True),
 }
 
 
+SAID = {"norm without its mean": "norm, without its mean,"}
+
+
+def _deviation(a: Any, axes: tuple[int, ...], o: Observation) -> Any:
+    """The standard deviation as forward takes it: by n less a setting, and with eps."""
+    less = next((o.names[name] for name in ("ddof", "correction") if isinstance(o.names.get(name), int)), 0)
+    return np.sqrt(a.var(axes, keepdims=True, ddof=less) + float(o.names.get("eps", 0.0)))
+
+
+@quiet
 def find_measure(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Is it the right gradient times, or divided by, something that is one number along some axes?"""
     o = wrong[0]
@@ -34,10 +46,10 @@ def find_measure(wrong: Sequence[Observation], x: str) -> Mistake | None:
     ratios = [p.got[x] / p.want[x] for p in wrong]
     if not all(np.all(np.isfinite(r)) and np.all(r) for r in ratios):
         return None
-    for count in range(len(shape), 0, -1):
-        for axes in combinations(range(len(shape)), count):
-            if any(len(p.want[x].shape) != len(shape) for p in wrong) or not all(_is_one(r, axes) for r in ratios):
-                continue
+    own = [all_axes(o.names["axis"], o.want[x].ndim) if isinstance(o.names.get("axis"), (int, tuple)) else () for o in wrong]
+    fixed = [axes for count in range(len(shape), 0, -1) for axes in combinations(range(len(shape)), count)]
+    for axes in [own] * (len({*own}) > 1) + [[one] * len(wrong) for one in fixed]:
+        if all(k and p.want[x].ndim > max(k) and _is_one(r, k) for r, k, p in zip(ratios, axes, wrong, strict=True)):
             return _named(wrong, x, ratios, axes)
     return None
 
@@ -48,14 +60,24 @@ def _is_one(ratio: np.ndarray, axes: tuple[int, ...]) -> bool:
     return bool(along > 1 and np.all(np.ptp(ratio, axis=axes) <= 1e-8 * np.abs(ratio).max()))
 
 
-def _named(wrong: Sequence[Observation], x: str, ratios: list[np.ndarray], axes: tuple[int, ...]) -> Mistake | None:
+def _named(wrong: Sequence[Observation], x: str, ratios: list[np.ndarray], axes: list[tuple[int, ...]]) -> Mistake | None:
     names = [n for n in (*wrong[0].reference.inputs, "out") if all(np.shape(o.names[n]) == o.want[x].shape for o in wrong)]
+    where = "the axis" if len({*axes}) > 1 else axes_in_words(axes[0])
     for name in names:
-        for said, measure in MEASURES.items():
-            for power, words in POWERS.items():
-                with np.errstate(all="ignore"):
-                    values = [measure(np.asarray(o.names[name], float), axes) ** power for o in wrong]
-                if all(np.allclose(r, v * np.ones_like(r), rtol=1e-8) for r, v in zip(ratios, values, strict=True)):
-                    of = "the result" if name == "out" else name
-                    return Mistake("factor", f"is the right one {words.format(f'the {said} of {of} along {axes_in_words(axes)}')}", True)
+        of = f"{'the result' if name == 'out' else name} along {where}"
+        arrays = [np.asarray(o.names[name], float) for o in wrong]
+        with np.errstate(all="ignore"):
+            values = {said: [measure(a, k) for a, k in zip(arrays, axes, strict=True)] for said, measure in MEASURES.items()}
+            values["standard deviation"] = [_deviation(a, k, o) for a, k, o in zip(arrays, axes, wrong, strict=True)]
+            for said, several in values.items():
+                for power, words in POWERS.items():
+                    if _are_all(ratios, [v**power for v in several]):
+                        return Mistake("factor", f"is the right one {words.format(f'the {SAID.get(said, said)} of {of}')}", True)
+            for (one, above), (other, below) in permutations(values.items(), 2):
+                if _are_all(ratios, [a / b for a, b in zip(above, below, strict=True)]):
+                    return Mistake("factor", f"is divided by the {SAID.get(other, other)} of {of} where the {SAID.get(one, one)} belongs")
     return None
+
+
+def _are_all(ratios: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> bool:
+    return all(np.allclose(r, v * np.ones_like(r), rtol=1e-8, atol=0) for r, v in zip(ratios, values, strict=True))

@@ -12,11 +12,13 @@ import numpy as np
 
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
+from ..quiet import quiet
 
 SHORTEST = 3  # of a row: two shares have the same product p (1 - p)
 Shares = tuple[np.ndarray, np.ndarray]  # the shares, and what each of them is multiplied by in front of the brackets
 
 
+@quiet
 def find_normalisation(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """What a rule has for the derivative of the shares, along one axis, in all these calls."""
     if wrong[0].reference.elementwise or not all(_is_of_rows(o, x) for o in wrong):
@@ -25,7 +27,9 @@ def find_normalisation(wrong: Sequence[Observation], x: str) -> Mistake | None:
         for name, shares in SHARES.items():
             for family, text, outer in WAYS:
                 if all(_comes_out(o, x, axis, shares, outer) for o in wrong):
-                    return Mistake(family, text.format(name), len(wrong) > 1, hint="normalisation", parts=("term", "not summed"))
+                    return Mistake(
+                        family, text.format(name.format(x), x), len(wrong) > 1, hint="normalisation", parts=("term", "not summed")
+                    )
     return None
 
 
@@ -45,14 +49,14 @@ def _shares(a: np.ndarray, axis: int) -> Shares:
     return a / total, np.broadcast_to(1 / total, a.shape)
 
 
-SHARES: dict[str, Callable[[np.ndarray, int], Shares]] = {"softmax(x)": _softmax, "x / sum(x)": _shares}
+SHARES: dict[str, Callable[[np.ndarray, int], Shares]] = {"softmax({0})": _softmax, "{0} / sum({0})": _shares}
 Outer = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of the shares and their factor: what a rule has there
 WAYS: list[tuple[str, str, Outer]] = [
     ("term", "differs from the right one by a multiple of {0} in each row: the derivative of the sum below it is missing or wrong",
      lambda p, factor: factor),
-    ("diagonal only", "takes p (1 - p) alone for the derivative of p = {0}: every x also changes the other shares of its row",
+    ("diagonal only", "takes p (1 - p) alone for the derivative of p = {0}: every entry also changes the other shares of its row",
      lambda p, factor: factor * (1 - p)),
-    ("factor", "is the derivative for p = {0}, and not yet for x: the derivative of the shares is missing",
+    ("factor", "is the derivative for p = {0}, and not yet for {1}: the derivative of the shares is missing",
      lambda p, factor: np.ones_like(p)),
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ from ...run.observation import Observation, close
 from ...run.reference import Reference, sum_to
 from ...run.specs import SPECS
 from ..diagnosis import Mistake
+from ..quiet import quiet
 
 
 @cache
@@ -30,6 +31,7 @@ def _operations(inputs: int, elementwise: bool) -> list[Reference]:
     return found
 
 
+@quiet
 def other_operation(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first operation whose gradient fits all these calls."""
     here = wrong[0].reference

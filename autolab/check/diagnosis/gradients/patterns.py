@@ -10,6 +10,7 @@ import numpy as np
 
 from ...run.observation import Observation, all_among, all_differ, close, error_of, number
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from ..replays.stepwise import stretched
 from ..shapes import axes_in_words
 from .indices import mistaken_index
@@ -18,6 +19,7 @@ from .scaling import reduction
 
 Observations = list[Observation]
 BELONGS = "what belongs at"
+WRONG_PLACES = "in the wrong places"
 NEAR = 0.05  # of the largest entry
 
 
@@ -47,6 +49,7 @@ def is_surplus(o: Observation, x: str) -> bool:
     return bool(needed.any() and not needed.all() and close(got[needed], want[needed]) and got[~needed].all())
 
 
+@quiet
 def find_nan(wrong: Observations, x: str, besides: bool = False) -> Mistake | None:
     """Not a number, or infinite, where the right gradient is an ordinary number; `besides`: and something else is wrong, too."""
     if not besides and any(np.isfinite(o.got[x]).all() for o in wrong):
@@ -71,6 +74,7 @@ def find_nan(wrong: Observations, x: str, besides: bool = False) -> Mistake | No
     return None
 
 
+@quiet
 def find_tie(wrong: Observations, x: str) -> Mistake | None:
     """Something else than equal shares, where several entries are the largest."""
     for o in wrong:
@@ -81,12 +85,14 @@ def find_tie(wrong: Observations, x: str) -> Mistake | None:
     return found[0] if found and all(f == found[0] for f in found) else None
 
 
+@quiet
 def find_average(o: Observation, x: str) -> Mistake | None:
     """Was what a layer adds up for its bias averaged?"""
     found = (reduction(o.got[x], full, shape) for full, shape in stretched(o, x))
     return next((f for f in found if f and f.family == "averaged"), None)
 
 
+@quiet
 def find_reduction(o: Observation, x: str) -> Mistake | None:
     """What was summed that should not be; or, where g itself should be summed (a bias), along which axes it was."""
     got, want = o.got[x], o.want[x]
@@ -103,6 +109,7 @@ def find_reduction(o: Observation, x: str) -> Mistake | None:
     return None
 
 
+@quiet
 def find_exchange(calls: Observations, x: str) -> Mistake | None:
     """Has the gradient the shape of the other input, wherever the two shapes differ?"""
     for y in calls[0].reference.differentiable() if calls else ():
@@ -112,6 +119,7 @@ def find_exchange(calls: Observations, x: str) -> Mistake | None:
     return None
 
 
+@quiet
 def find_move(wrong: Observations, x: str) -> Mistake | None:
     """The right numbers in other places."""
     if wrong[0].reference.elementwise or not all(o.want[x].size > 1 for o in wrong):
@@ -130,7 +138,8 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
         text = "has its numbers in the order of g: they were given another shape, and not moved back to where they came from"
         return Mistake("permutation", text, True)
     if got.shape != want.shape:
-        return Mistake("permutation", f"has the right numbers with the axes in another order: {got.shape}, expected {want.shape}", mover)
+        how = "with the axes in another order" if sorted(got.shape) == sorted(want.shape) else "in an array of another shape"
+        return Mistake("permutation", f"has the right numbers {how}: {got.shape}, expected {want.shape}", mover)
     rolled = [_rolled(o, x) for o in wrong]
     if all(rolled) and (last := rolled[-1]):
         by, axis = last
@@ -139,9 +148,12 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
             return Mistake("permutation", f"{halves}: it is rolled by {by} of {want.shape[axis]} places along axis {axis}", mover)
         text = f"is rolled by {by} of {want.shape[axis]} places along axis {axis} of {x}: it has the right numbers, that much too far on"
         return Mistake("permutation", text, mover)
-    at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
-    to = tuple(int(i) for i in np.argwhere(np.isclose(got, want[at]))[0])
-    text = f"has the right numbers in the wrong places: {BELONGS} {list(at)} is at {list(to)}"
+    text = f"has the right numbers {WRONG_PLACES}"
+    for at in np.argwhere(~np.isclose(got, want)):
+        value = want[tuple(at)]
+        if value and np.isclose(want, value).sum() == 1:  # of equal numbers nobody knows which is where
+            text += f": {BELONGS} {at.tolist()} is at {np.argwhere(np.isclose(got, value))[0].tolist()}"
+            break
     return Mistake("permutation", text, mover)
 
 
@@ -168,6 +180,7 @@ def _telling(calls: Observations) -> Observations:
     return few if sum(o.out.size for o in few) <= MOST_ROWS else few[:2]
 
 
+@quiet
 def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:
     """What the two Jacobians show, if they show the same in two calls; sure if they do in all."""
     found: list[Mistake] = []
@@ -187,6 +200,7 @@ def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) ->
     return replace(found[0], sure=found[0].sure and len(found) == len(asked) > 1)
 
 
+@quiet
 def find_index(wrong: Observations, x: str) -> Mistake | None:
     """An index into another array, seen in two calls; elsewhere it may have met an entry that ties, by chance."""
     o = wrong[0]
@@ -206,6 +220,7 @@ def find_index(wrong: Observations, x: str) -> Mistake | None:
     return replace(found[0], sure=all(f.sure for f in found)) if len(found) > 1 else None
 
 
+@quiet
 def find_overwritten(wrong: Observations, x: str) -> Mistake | None:
     """Of a move with many results: one entry of g where several have to be added, and right where there is one."""
     if all(o.out.size <= LARGEST for o in wrong):  # whose Jacobian says more
@@ -224,6 +239,7 @@ def find_overwritten(wrong: Observations, x: str) -> Mistake | None:
     return Mistake("overwritten", OVERWRITTEN, len(wrong) > 1)
 
 
+@quiet
 def find_fixed_size(wrong: Observations, x: str) -> Mistake | None:
     """Right up to the same place along an axis in all calls, whatever its size, and 0 from there on."""
     if wrong[0].reference.elementwise or any(not o.got[x].shape or o.got[x].shape != o.want[x].shape for o in wrong):
@@ -245,6 +261,7 @@ def _end(o: Observation, x: str, axis: int) -> int:
     return end if close(got[:end], want[:end]) and want[end:].any() else 0
 
 
+@quiet
 def find_early_sum(wrong: Observations, x: str) -> Mistake | None:
     """Of a product: g added up to the shape of the input, and then times a value of that shape, or nothing."""
     o = wrong[0]
@@ -272,6 +289,7 @@ def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -
     return close(o.got[x], summed * value)
 
 
+@quiet
 def find_g_unused(wrong: Observations, x: str) -> Mistake | None:
     """Does the gradient stay the same for another g?"""
     pairs = [(one, other) for one, other in combinations(wrong, 2) if one.out is other.out and not np.array_equal(one.g, other.g)]
@@ -280,6 +298,7 @@ def find_g_unused(wrong: Observations, x: str) -> Mistake | None:
     return None
 
 
+@quiet
 def find_g_dependence(wrong: Observations, x: str) -> Mistake | None:
     """Whatever the formula is: does the gradient change with g, and is it linear in it?"""
     if found := find_g_unused(wrong, x):
@@ -295,6 +314,7 @@ def find_g_dependence(wrong: Observations, x: str) -> Mistake | None:
     return None
 
 
+@quiet
 def find_multiple_at_some_places(wrong: Observations, x: str) -> Mistake | None:
     """Right at some places, and the same multiple of the right one at all others."""
     ratios = []
@@ -312,6 +332,7 @@ def find_multiple_at_some_places(wrong: Observations, x: str) -> Mistake | None:
     return Mistake("places", f"is right at some places, and {ratio[0]:.6g} times the right one at the others")
 
 
+@quiet
 def find_offsets(wrong: Observations, x: str) -> Mistake | None:
     """Off by one number times g, or by one at some places and another at the rest, whatever the input is there."""
     levels = []
@@ -354,6 +375,7 @@ def _g_along(o: Observation, x: str) -> np.ndarray | None:
     return None
 
 
+@quiet
 def find_factor_of_rows(wrong: Observations, x: str) -> Mistake | None:
     """The right one times a number of its own for each part along one axis, such as a weight or a count."""
     ratios = []
@@ -379,6 +401,7 @@ def _is_one_for_each(ratio: np.ndarray, axis: int) -> bool:
     return all(p.size > 1 and np.ptp(p) <= 1e-9 * np.abs(p).max() for p in parts)
 
 
+@quiet
 def find_small_error(wrong: Observations, x: str) -> Mistake | None:
     """Off by a little, everywhere: by a number in it and not by its form."""
     off = max(error_of(o, x) for o in wrong)

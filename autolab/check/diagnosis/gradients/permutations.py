@@ -10,12 +10,14 @@ import numpy as np
 
 from ...run.observation import Observation, all_differ
 from ..diagnosis import Mistake
+from ..quiet import quiet
 
 MOST_AXES = 5
 LEAST = 4  # numbers
 Order = tuple[int, ...]
 
 
+@quiet
 def find_permutation(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first order that explains all these calls, where forward gives each of its numbers another place and nothing more."""
     if wrong[0].reference.elementwise or not all(_is_move(o, x) for o in wrong):

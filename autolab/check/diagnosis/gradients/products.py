@@ -18,6 +18,7 @@ from ...run.inputs import draw
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
+from ..quiet import quiet
 from ..replays.stepwise import chains
 
 LONGEST = 4  # factors in a word
@@ -55,6 +56,7 @@ Term = tuple[Word, int]  # a product, and the power of the result (a number) tha
 Terms = Mapping[Term, float]
 
 
+@quiet
 def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observation] = ()) -> Mistake | None:
     """What the products in the gradient are, beside those that belong there. `others`: calls that tell of the right one only."""
     o = wrong[0]

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from ..shapes import axis_name
-from .jacobian import jacobians
+from .jacobian import jacobians, right_row
 
 LARGEST = 64  # results; each costs a call of both rules
 SHORTEST = 3  # steps
@@ -61,6 +62,7 @@ class Side:
 Read = tuple[Side, Side, np.ndarray, bool]  # the right rows, those at hand, the states (T, lanes), and whether forward begins at the end
 
 
+@quiet
 def find_recurrence(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """What is wrong in one step of a recurrence, if the first of these calls show the same."""
     shown = sorted((o for o in wrong if o.out.size <= LARGEST), key=lambda o: -o.out.size)[:SHOWN]  # many steps show most
@@ -134,6 +136,8 @@ def _read(o: Observation, axis: int) -> Read | None:
         return None
     n = o.out.shape[axis]
     right, yours = Side({}, {}), Side({}, {})
+    if any(o.shape(x) == o.out.shape and not _stays_in_lanes(o, x, axis) for x in _inputs(o)):
+        return None
     for x in _inputs(o):
         pair = jacobians(o, x)
         if pair is None:
@@ -159,6 +163,23 @@ def _read(o: Observation, axis: int) -> Read | None:
     known = right.carry
     states = np.moveaxis(o.out, axis, 0).reshape(n, -1)
     return (right, yours, states if late else states[::-1], not late) if known is not None and np.nan_to_num(known).any() else None
+
+
+def _stays_in_lanes(o: Observation, x: str, axis: int) -> bool:
+    """Does the last result of the first lane depend on that lane alone, and on no later step of it, or the other way round?
+
+    The right rule is asked for two rows, and the one at hand for none.
+    """
+    found = []
+    for step in (0, o.out.shape[axis] - 1):
+        place = [0] * o.out.ndim
+        place[axis] = step
+        row = np.moveaxis(right_row(o, x, int(np.ravel_multi_index(place, o.out.shape))), axis, 0) != 0
+        lane = row[(slice(None), *place[:axis], *place[axis + 1 :])]
+        if row.sum() != lane.sum():
+            return False
+        found.append(lane)
+    return not (found[0][1:].any() and found[1][:-1].any())
 
 
 BACK = "what comes back from the step after"
@@ -294,6 +315,9 @@ class Step:
                 return "term", f"lacks what step {int((needed & ~rows).argmax())} gives, counted as forward goes: the loop leaves it out"
         if close(got, -want):
             return "sign", f"has the wrong sign {OWN.removesuffix(', each step ')}"
+        for y, value in self.values.items():
+            if got.ndim == 2 and close(got[1:] * self.states[:-1], want[1:] * value[:-1]):
+                return "variable", f"uses {y} of step t - 1 where the state of step t - 1 belongs"
         if self._uses_next(got, want):
             return "places", "uses the state of step t where that of step t - 1 belongs: forward makes step t of the state before it"
         for by, word in ((-1, "after"), (1, "before")):

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...run.observation import Observation, number
 from ..diagnosis import Mistake
+from ..quiet import quiet
 
 POINTS = 1500
 MOST_INTERVALS = 2
@@ -53,6 +54,7 @@ class Curve:
         return all(part.max() > SEEN * size for part in inside)
 
 
+@quiet
 def find_regions(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Right but for one interval, or two, in what a formula may ask for; which, and what is there. Or wrong by a number in each."""
     o = wrong[0]

@@ -10,6 +10,7 @@ import numpy as np
 from ...run.observation import Observation, close, number
 from ...run.reference import stretched_axes
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from ..shapes import axes_in_words, axis_name, count
 
 POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
@@ -17,6 +18,7 @@ POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
           3: "times the cube of {}", -3: "divided by the cube of {}"}  # fmt: skip
 
 
+@quiet
 def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
     """If the gradient is the right one times one number for each call: family, a sentence, and whether it is a rule for all calls."""
     ratios = []
@@ -89,6 +91,7 @@ def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
     return ""
 
 
+@quiet
 def fixed_number(answered: list[Observation], x: str) -> str:
     """One number in every call, where a size belongs that is not the same in all of them; in words, or nothing."""
     ratios, sizes = [], [_sizes(o, x) for o in answered]
@@ -275,6 +278,7 @@ def _first(a: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:
     return a[index]
 
 
+@quiet
 def places(observations: list[Observation], x: str) -> str | None:
     """A sentence if the wrong entries are exactly those where a simple condition holds, in every observation."""
     questions = [(f"{name} is {word}", name, test) for name in (x, "out", "g")

@@ -18,6 +18,7 @@ from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import value_in_words
+from ..quiet import quiet
 from .jacobian import LARGEST, right_row
 
 MOST = 90  # calls of the right rule
@@ -25,6 +26,7 @@ SHORTEST = 3  # steps
 STEPS = {1: "t - 1", -1: "t + 1", 2: "t - 2", -2: "t + 2", 0: "t"}
 
 
+@quiet
 def find_scan(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first slip along an axis on which results depend on what was before, or after, that explains all these calls."""
     first = wrong[0]

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...run.observation import Observation, all_among, all_differ, close
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from .jacobian import is_linear, jacobians
 
 LEAST = 3  # results that go elsewhere
@@ -113,6 +114,7 @@ def _opposite(c: Choice) -> np.ndarray:
     return np.asarray(came[c.line, c.after - 1 - np.maximum(c.place, 0)])
 
 
+@quiet
 def find_selection(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first rule by which g goes to other entries than those that were chosen, in all these calls."""
     if wrong[0].reference.elementwise:
@@ -173,6 +175,7 @@ def _along(values: np.ndarray, right: np.ndarray, yours: np.ndarray, out_shape: 
     return Choice(*at, np.moveaxis(values, axis, -1).reshape(-1, shape[axis]), line, place, after)
 
 
+@quiet
 def find_other_end(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """What belongs to an entry with as many larger ones as this one has smaller ones, along one axis, in all these calls."""
     if wrong[0].reference.elementwise:

@@ -10,6 +10,7 @@ from numpy.polynomial import chebyshev
 
 from ...run.observation import TOLERANCE, Observation, close, error_of, number, observe
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from .known_functions import known_function
 from .other_operations import other_operation
 
@@ -20,6 +21,7 @@ KNOWN = 24  # power up to which it is found
 FEWEST = 2  # terms that have to be right
 
 
+@quiet
 def find_series(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Is the derivative a polynomial whose first terms are those of the right one's series, or of forward's?"""
     o = wrong[0]
@@ -43,6 +45,7 @@ def find_series(wrong: Sequence[Observation], x: str) -> Mistake | None:
     return None
 
 
+@quiet
 def find_near_zero(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """A long series: so near 0 that its end does not show, it is the derivative of another function."""
     o = wrong[0]
@@ -120,6 +123,7 @@ LONGEST_SERIES = 12  # terms of one that is cut
 LARGEST_MATRIX = 16
 
 
+@quiet
 def find_matrix_series(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The gradient of a matrix function whose power series was cut after some terms."""
     for o in wrong:

@@ -17,6 +17,7 @@ from ...run.inputs import draw
 from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
+from ..quiet import quiet
 from ..replays.stepwise import chains
 from .known_functions import is_simple
 
@@ -39,6 +40,7 @@ class Letter(NamedTuple):
 Word = tuple[Letter, ...]
 
 
+@quiet
 def find_terms(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Which product of known values is in the derivative too often, or is missing, in all these calls."""
     calls = _calls(wrong, x)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...run.observation import Observation, all_among, all_differ, close
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from .jacobian import rows_of
 
 MOST_PLACES = 12  # along each axis of the result; each costs a call of the rule
@@ -38,6 +39,7 @@ class Windows(NamedTuple):
         return gaps.pop() if len(gaps) == 1 else 0
 
 
+@quiet
 def find_windows(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Windows of another step, place or spacing than forward's, if all these calls show the same."""
     if wrong[0].reference.elementwise or all(_only_moved(o, x) for o in wrong):

@@ -16,6 +16,7 @@ import numpy as np
 from ...run.observation import Observation, all_differ
 from ..diagnosis import Mistake
 from ..family import Family
+from ..quiet import quiet
 
 SMALL = 12  # entries along an axis, of which all orders are tried
 LEAST = 8  # numbers
@@ -23,6 +24,7 @@ MOST = 120  # calls of the right rule
 Order = Callable[[int, Observation], np.ndarray]  # of the size of an axis, in a call: in which order its entries are taken
 
 
+@quiet
 def find_order(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first other order that explains all these calls."""
     first = wrong[0]

@@ -6,13 +6,20 @@ shape, entry or axis; or it knows nothing of a step that takes something off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from autolab.rules import TABLE
+
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
+from ..quiet import quiet
 from ..replay import Tape
 from .stepwise import row_in_words
 from .traces import RowRun, Trace
@@ -22,23 +29,34 @@ MOST = 24  # others that are tried for a row
 Changed = Mapping[int, Mapping[str, Any]]  # for some rows, by number, settings that differ
 
 
+@quiet
 def find_reshape(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Of a function on tensors: the row in the middle with which it gives what came back, if it is another one."""
-    first = wrong[0]
-    if not first.reference.function or first.reference.elementwise:
-        return None
-    try:
-        trace = Trace(first.reference.function, dict(zip(first.reference.inputs, first.inputs, strict=True)), first.settings)
-    except Exception:  # it does not run on rows alone
+    trace = trace_of(wrong[0])
+    if trace is None or wrong[0].reference.elementwise:
         return None
     for number, run in enumerate(trace.rows):
         for _, (family, text, settings) in zip(range(MOST), _others(trace, number, run), strict=False):
-            if all(_gives(trace, {number: settings}, o, x) for o in wrong):
+            if all(_gives(trace_of(o), {number: settings}, o, x) for o in wrong):
                 return Mistake(family, text, len(wrong) > 1 and family == "axis", parts=("setting", "size") * (family == "axis"))
     for right, text, changed in _other_axes(trace):
-        if all(_gives(trace, changed, o, x) or _gives(trace, changed, o, x, right) for o in wrong):
+        if all(_gives(trace_of(o), changed, o, x) or _gives(trace_of(o), changed, o, x, right) for o in wrong):
             return Mistake("axis", text, parts=("setting",))
-    return None
+    return find_other_forward(wrong, x)
+
+
+def trace_of(o: Observation) -> Trace | None:
+    """The rows that forward runs through in a call, if it runs on rows alone: of a function, or of an operation with rules of its own."""
+    reference = o.reference
+    if "trace" not in o.about_right:
+        forward = reference.function or (
+            reference.row.forward if reference.row and TABLE.get(reference.name) is not reference.row else None
+        )
+        o.about_right["trace"] = None
+        with contextlib.suppress(Exception):
+            inputs = dict(zip(reference.inputs, o.inputs, strict=True))
+            o.about_right["trace"] = forward and Trace(forward, inputs, reference.call_settings(o.settings))
+    return o.about_right["trace"]
 
 
 def _other_axes(trace: Trace) -> Iterator[tuple[int, str, Changed]]:
@@ -91,6 +109,123 @@ def _taken_off(trace: Trace, run: RowRun) -> str:
     return f"the result of {row_in_words(made.row.name)}" if made else "another value"
 
 
+# What a row is taken for: the mistake, the row, what is in its place, and what both are called.
+TAKEN_FOR = [
+    ("function", "pow_scalar", "abs", "the absolute value", "a power"), ("function", "abs", "square", "the square", "the absolute value"),
+    ("function", "square", "abs", "the absolute value", "the square"), ("function", "sin", "cos", "cos", "sin"),
+    ("function", "cos", "sin", "sin", "cos"), ("function", "sqrt", "", "no root", "the root"),
+    ("function", "tanh", "sigmoid", "sigmoid", "tanh"), ("function", "sigmoid", "tanh", "tanh", "sigmoid"),
+]  # fmt: skip
+MOST_FORWARDS = 40
+
+
+def find_other_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The gradient of a computation with another function in it: a root that forward does not take, an absolute value for a square."""
+    trace = trace_of(wrong[0])
+    if trace is None or wrong[0].reference.elementwise:
+        return None
+    for _, (family, text, change) in zip(range(MOST_FORWARDS), _other_forwards(trace), strict=False):
+        if all((other := trace_of(o)) and _gives(change(other), {}, o, x) for o in wrong):
+            return Mistake(family, text, len(wrong) > 1)
+    return None
+
+
+Change = Callable[[Trace], Trace | None]
+
+
+def _other_forwards(trace: Trace) -> Iterator[tuple[str, str, Change]]:
+    names = [run.row.name for run in trace.rows]
+    if "sin" in names and "cos" in names:
+        exchange = {"sin": "cos", "cos": "sin"}
+        yield "function", "has sin and cos exchanged", lambda t: _with_rows(t, [_as(r, exchange.get(r.row.name, "")) for r in t.rows])
+    for number, name in enumerate(names):
+        for family, right, other, said, what in TAKEN_FOR:
+            if right == name and other:
+                text = f"is right for a computation with {said} where forward has {what}"
+                yield family, text, partial(_taken_for, number=number, other=other)
+            elif right == name:
+                yield family, f"is right for a computation with {said} where forward has {what}", partial(_without, number=number)
+    for number, run in enumerate(trace.rows):
+        if any(_is_triangle(source) for source in run.sources):
+            text = "is right for the other triangle of a mask: what forward lets through is cut off, and the other way round"
+            yield "mask", text, partial(_other_triangle, number=number)
+    for number, name in enumerate(names):
+        if name in ("abs", "square", "pow_scalar") and "sum" in names[number + 1 :]:
+            at = names.index("sum", number + 1)
+            if name == "abs":
+                text = "is right for the root of the sum of squares where forward has the sum of absolute values"
+                yield "function", text, partial(_rooted, number=at, squared=number)
+            yield (
+                "function",
+                "is right for a computation that takes the root of the sum, which forward does not",
+                partial(_rooted, number=at),
+            )
+    for number, run in enumerate(trace.rows):
+        if run.row.name in ("mean", "sum", "max", "amax") and isinstance(run.settings.get("axis"), tuple):
+            for axis in (0, 1, -1, None):
+                words = "over everything" if axis is None else f"along axis {axis}"
+                text = f"is what belongs to another axis: the {run.row.name} in it goes {words}, and is a constant there"
+                yield "axis", text, partial(_constant, number=number, axis=None if axis is None else (axis,))
+
+
+def _as(run: RowRun, other: str) -> RowRun:
+    return replace(run, row=TABLE[other]) if other else run
+
+
+def _with_rows(trace: Trace, rows: list[RowRun]) -> Trace:
+    other = copy.copy(trace)
+    other.rows = rows
+    return other
+
+
+def _changed_row(trace: Trace, number: int, *rows: RowRun) -> Trace | None:
+    return _with_rows(trace, [*trace.rows[:number], *rows, *trace.rows[number + 1 :]]) if number < len(trace.rows) else None
+
+
+def _taken_for(trace: Trace, number: int, other: str) -> Trace | None:
+    run = trace.rows[number]
+    if other == "square":
+        return _changed_row(trace, number, replace(run, row=TABLE["pow_scalar"], settings={"exponent": 2}))
+    return _changed_row(trace, number, replace(run, row=TABLE[other], settings={}))
+
+
+def _without(trace: Trace, number: int) -> Trace | None:
+    run = trace.rows[number]
+    return _changed_row(trace, number, replace(run, row=TABLE["pow_scalar"], settings={"exponent": 1}))
+
+
+def _rooted(trace: Trace, number: int, squared: int | None = None) -> Trace | None:
+    """With a root after a row; and perhaps squares in the place of another row."""
+    other = _taken_for(trace, squared, "square") if squared is not None else trace
+    if other is None or number >= len(other.rows):
+        return None
+    run = other.rows[number]
+    root = RowRun(TABLE["sqrt"], [trace.count], {}, run.places, run.line)
+    found = _changed_row(other, number, replace(run, places=[trace.count]), root)
+    if found:
+        found.count = trace.count + 1
+    return found
+
+
+def _is_triangle(source: Any) -> bool:
+    """Is it a constant matrix with 0, or False, on one side of its diagonal alone?"""
+    a = np.asarray(source)
+    return a.ndim == 2 and a.shape[0] == a.shape[1] > 1 and bool(np.triu(a, 1).any()) != bool(np.tril(a, -1).any())
+
+
+def _other_triangle(trace: Trace, number: int) -> Trace | None:
+    run = trace.rows[number]
+    return _changed_row(trace, number, replace(run, sources=[s.T if _is_triangle(s) else s for s in run.sources]))
+
+
+def _constant(trace: Trace, number: int, axis: Any) -> Trace | None:
+    """With another axis in a row, through which nothing goes back."""
+    run = trace.rows[number]
+    row = copy.copy(run.row)
+    row.rules = {}
+    return _changed_row(trace, number, replace(run, row=row, settings={**run.settings, "axis": axis}))
+
+
 def _shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Shapes of as many axes and entries: two neighbours exchanged, or one larger and the next one smaller."""
     for k in range(len(shape) - 2, -1, -1):
@@ -100,9 +235,11 @@ def _shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
                 yield (*shape[:k], n, a * b // n, *shape[k + 2 :])
 
 
-def _gives(trace: Trace, changed: Changed, o: Observation, x: str, removed: int | None = None) -> bool:
+def _gives(trace: Trace | None, changed: Changed, o: Observation, x: str, removed: int | None = None) -> bool:
     """`removed`: the axis along which g is laid beside the derivative, which is that of the other computation."""
     tape = Tape()
+    if trace is None:
+        return False
     try:
         inputs = [tape.leaf(np.asarray(a)) for a in o.inputs]
         g = o.g if removed is None else np.ones_like(o.g)

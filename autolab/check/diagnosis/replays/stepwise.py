@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -252,8 +253,8 @@ def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[..., An
     return ChainSlip(family, text, lambda chain: chain.changed(x, {(i, k): change(chain, chain.steps[i])}))
 
 
-SAID = {"mul": "the product", "div": "the quotient", "add": "the sum", "sub": "the difference", "rsub": "the difference",
-        "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
+SAID = {"mul": "the product", "div": "the quotient", "add": "the addition", "sum": "the sum", "sub": "the difference",
+        "rsub": "the difference", "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
         "matmul": "the matrix product", "mm": "the matrix product", "mv": "the matrix product", "bmm": "the matrix product",
         "linear": "the linear layer"}  # fmt: skip
 
@@ -375,22 +376,36 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
         text = f"asks g where {name} let something through: the mask belongs to the forward values"
         yield _at(x, "mask from g", text, i, k, lambda _, step: np.where(step.incoming > 0, step.incoming, 0))
     text = f"does not use what comes back from after {name}: it starts there with 1"
+    if np.array_equal(step.incoming, chain.g):
+        text = f"is without g in what goes back through {name}: g is taken for 1 there"
     yield _at(x, "upstream ignored", text, i, k, lambda _, step: _again(step, k, np.ones_like(step.incoming)))
     if row.variadic:
         return
     argument, where = row.inputs[k], f", in the derivative of {name}"
+    if len(step.sources) == 1 and [other.row.name for other in chain.steps].count(row.name) > 1:  # which of them
+        where += f" of {_word(chain, i, 0)}"
+    words = partial(_in_words, chain, step)
     for mutant, wrong in mutants(row.formula(argument), (*row.inputs, "out", "g")):
         if mutant.family != "variable":  # that is said in the words of the whole chain: see _values
-            yield _at(x, mutant.family, f"is {mutant.text}{where}", i, k, lambda _, step, wrong=wrong: _evaluated(step, k, wrong))
+            yield _at(x, mutant.family, f"is {words(mutant.text)}{where}", i, k, lambda _, step, wrong=wrong: _evaluated(step, k, wrong))
     for formula in equivalent_formulas(row.name, argument, tuple(row.inputs)):
         for mutant, *slip in formula.mutants():
             if mutant.family != "variable":
-                text = f"is {mutant.text}{where}"
+                text = f"is {words(mutant.text)}{where}"
                 yield _at(x, mutant.family, text, i, k, lambda chain, _, f=formula, slip=slip: _by_formula(chain, i, k, f, *slip))
     if isinstance(step.names.get("axis"), (int, tuple)):
         for axis in (None, 0, -1, 1):
             text = f"takes {name} along another axis than forward did"
             yield _at(x, "axis", text, i, k, lambda _, step, axis=axis: _again(step, k, step.incoming, axis=axis))
+
+
+def _in_words(chain: Chain, step: RowCall, text: str) -> str:
+    """A slip in the formula of a row, with what the letters of that row are in this chain."""
+    if step.place != chain.last:
+        text = text.replace("the result of forward", f"the result of {row_in_words(step.row.name)}")
+        text = text.replace("the incoming gradient", "what comes back to it")
+    said = {name: chain.words[s] if s is not None else "a constant" for name, s in zip(step.row.inputs, step.sources, strict=False)}
+    return re.sub(r"(?<![\w'])[b-z](?![\w'])", lambda letter: said.get(letter[0], letter[0]), text)
 
 
 def _again(step: RowCall, k: int, g: np.ndarray, **other: Any) -> np.ndarray:

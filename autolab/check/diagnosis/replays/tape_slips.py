@@ -20,6 +20,7 @@ from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import step_in_words, value_in_words
 from ..formulas.textbook import TEXTBOOKS
+from ..quiet import quiet
 from ..replay import Call, Node, Tape
 from . import triangles
 from .stepwise import row_in_words
@@ -328,6 +329,7 @@ def _lines(o: Observation, x: str, number: int) -> Lines | None:
     return Lines(tape, by_line, words)
 
 
+@quiet
 def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The slips in one line that explain all these calls, at most two of them. What all others give is kept: see `two_slips.py`."""
     found: dict[str, Family] = {}
@@ -342,6 +344,7 @@ def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     return Mistake(first.name, first.text, predict=first.predict, also=tuple(also), hint=first.hint)
 
 
+@quiet
 def find_same_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The slip that was found in the gradient for another input, if it explains this one as well."""
     same = [family for family in wrong[0].memo.get("slips", ()) if all(_fits(family, o, x) for o in wrong)][:2]

@@ -15,6 +15,7 @@ import numpy as np
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..family import Family
+from ..quiet import quiet
 from .stepwise import chains
 
 MOST_FREE = 400  # slips in the steps of the operation, which are worked out here only
@@ -25,6 +26,7 @@ WHOLE = {"zero", "sign", "upstream ignored", "upstream only", "forward"}  # of w
 COMBINED: tuple[Combine, ...] = (lambda a, b, right: a + b - right, lambda a, b, right: a * b / right)
 
 
+@quiet
 def find_two_slips(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The two simplest slips that together give what came back, in all these calls."""
     first = wrong[0]
@@ -61,7 +63,7 @@ def _distinct(o: Observation, x: str) -> list[tuple[Family, np.ndarray]]:
 
 def _sums(o: Observation, x: str, tried: Sequence[tuple[Family, np.ndarray]]) -> Iterator[tuple[int, int]]:
     right, got = o.want[x], o.got[x]
-    if got.shape != right.shape or not np.all(np.isfinite(got)):
+    if not tried or got.shape != right.shape or not np.all(np.isfinite(got)):
         return
     changes = np.stack([np.ravel(value - right) for _, value in tried])
     yield from _pairs(changes, np.ravel(got - right))

@@ -1,0 +1,201 @@
+"""The right rule on other numbers: with axes exchanged, without the last entry, round the ends, with a number in the place of a setting.
+
+Nothing is known of the operation but its forward and its rule. Both are called with inputs that were changed, and what they give is brought
+back; where that is what came back from the rule at hand, the change says what it takes for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ...run.observation import Observation, number
+from ..diagnosis import Mistake
+from ..family import Family
+from ..quiet import quiet
+from ..replays.settings import BACKWARD
+from ..shapes import lifted
+
+LARGEST = 128  # entries
+ROUND = (0.9, 0.99, 0.95, 0.999, 0.8, 0.7, 0.75, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.1, 0.05, 0.01, 0.001, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0)
+Back = Callable[[np.ndarray], np.ndarray]
+
+
+@quiet
+def find_fixed_setting(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """A round number, or the size of an axis, in the place of a setting, in all these calls."""
+    return _first_that_fits(wrong, x, _settings(wrong[0], x))
+
+
+@quiet
+def find_other_inputs(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The first change of the inputs that explains all these calls."""
+    first = wrong[0]
+    if first.reference.elementwise or first.want[x].size > LARGEST or first.got[x].shape != first.want[x].shape:
+        return None
+    return _first_that_fits(wrong, x, _families(first, x))
+
+
+def _first_that_fits(wrong: Sequence[Observation], x: str, every: Iterator[Family]) -> Mistake | None:
+    several = len({id(o.out) for o in wrong}) > 1
+    for family in every:
+        if all(_fits(family, o, x) for o in wrong) and (several or _fits_elsewhere(family, wrong[0], x)):
+            return Mistake(family.name, family.text, len(wrong) > 1, family.predict, hint=family.hint)
+    return None
+
+
+def _fits(family: Family, o: Observation, x: str) -> bool:
+    try:
+        return o.gave(x, family.predict(o, x))
+    except Exception:  # the operation takes no such numbers
+        return False
+
+
+def _fits_elsewhere(family: Family, o: Observation, x: str) -> bool:
+    """Of one call: does it fit where the inputs have their numbers in another order, too? A choice of the largest may fit by chance."""
+    inputs = tuple(np.roll(np.ravel(a)[::-1], 1).reshape(np.shape(a)) if np.asarray(a).dtype.kind == "f" else a for a in o.inputs)
+    try:
+        answers = o.ask([o.g], inputs) if o.ask else None
+        names = o.reference.environment(inputs, o.settings)
+        want = {x: o.reference.gradient(x, o.g, names)}
+        return answers is not None and _fits(family, replace(o, names=names, got=answers[0], want=want, memo={}, about_right={}), x)
+    except Exception:  # the operation takes no such numbers
+        return False
+
+
+def _settings(first: Observation, x: str) -> Iterator[Family]:
+    for name, given in first.settings.items():
+        text = f"does not use {name}: it is what would be right if {name} were "
+        if isinstance(given, bool) or name in ("axis", "dim"):
+            continue
+        for value in ROUND if isinstance(given, float) else ():
+            if value != given:
+                predict = partial(_with_setting, name=name, to=partial(_always, value=value))
+                yield Family("setting", f"{text}{number(value)} in every call", predict)
+        for axis in range(first.want[x].ndim) if isinstance(given, int) else ():
+            size = partial(_size, x=x, axis=axis)
+            yield Family("setting", f"{text}the size of axis {axis} of {x}", partial(_with_setting, name=name, to=size))
+
+
+def _always(o: Observation, value: float) -> float:
+    return value
+
+
+def _size(o: Observation, x: str, axis: int) -> int:
+    return int(o.want[x].shape[axis])
+
+
+def _with_setting(o: Observation, x: str, name: str, to: Callable[[Observation], Any]) -> np.ndarray:
+    if name not in o.settings:
+        raise LookupError("there is no such setting")
+    names = o.reference.environment(o.inputs, {**o.settings, name: to(o)})
+    return o.reference.gradient(x, o.g, names)
+
+
+def _with_right_result(o: Observation, x: str, name: str, value: float, power: int) -> np.ndarray:
+    """What would be right for another number, with the result of forward, of which it is a power, as it is."""
+    other = o.reference.environment(o.inputs, {**o.settings, name: value})
+    ratio = (other["out"] / o.out) ** power
+    shape = o.want[x].shape
+    return o.reference.gradient(x, o.g, other) * (lifted(ratio, o.want[x], o.names.get("axis", -1)) if ratio.shape != shape else ratio)
+
+
+def _families(first: Observation, x: str) -> Iterator[Family]:
+    shape = first.want[x].shape
+    for name in [n for n, value in first.settings.items() if isinstance(value, float)]:
+        for value in (1.0, 2.0, 0.5, 3.0):
+            for power in (1, -1, 2, -2):
+                text = f"does not use {name}: it is what would be right if {name} were {number(value)}{BACKWARD}"
+                yield Family("setting", text, partial(_with_right_result, name=name, value=value, power=power))
+    for one, other in combinations(range(len(shape)), 2):
+        text = f"is what belongs to another axis: all goes along axis {one} that should go along axis {other}, and the other way round"
+        yield Family("axis", text, partial(_exchanged, axes=(one, other)))
+    for axis in range(len(shape)):
+        for end, said in ((-1, "last"), (0, "first")):
+            text = f"leaves out the {said} entry along axis {axis} of {x}: it is right as if that were not there"
+            yield Family("places", text, partial(_shorter, axis=axis, end=end))
+        text = f"goes on at the beginning of axis {axis} of {x} where it comes to the end: forward stops at the ends"
+        yield Family("padding", text, partial(_round_the_ends, axis=axis))
+    for y in first.reference.inputs:
+        for axis in range(len(first.shape(y))) if y != x and np.asarray(first.names[y]).dtype.kind == "f" else ():
+            for end, said in ((-1, "last"), (0, "first")):
+                text = f"leaves out the {said} entry of {y} along axis {axis}: it is right as if that were 0"
+                yield Family("places", text, partial(_without, y=y, axis=axis, end=end))
+    others = [y for y in first.reference.inputs if y != x and first.shape(y) == first.g.shape]
+    for y in others:
+        for axis in range(-1, -first.g.ndim - 1, -1):
+            text = f"takes {y} from the wrong side along axis {axis}: k places on where it belongs k places back, or the other way round"
+            yield Family("flipped", text, partial(_both_flipped, y=y, axis=axis))
+    if len(shape) == 2 and first.g.ndim == 1:
+        yield Family("keepdims", LAID.format("g"), partial(_laid, name="g"))
+        for name in first.reference.rules[x][1]:
+            if name != x and np.shape(np.asarray(first.names.get(name))) == first.g.shape:
+                yield Family("keepdims", LAID.format("the result of forward" if name == "out" else name), partial(_laid, name=name))
+
+
+LAID = "lays {} along the last axis: the axis that forward removed was not put back in its place"
+
+
+def _changed(o: Observation, x: str, change: Callable[[np.ndarray], np.ndarray], g: np.ndarray | None = None) -> np.ndarray:
+    """The gradient where all inputs of the shape of x, or of as many axes, are changed alike; g is if it is of that shape."""
+    shape = o.shape(x)
+    inputs = [change(np.asarray(a)) if np.shape(a) == shape else a for a in o.inputs]
+    names = o.reference.environment(inputs, o.settings)
+    if g is None:
+        g = change(o.g) if o.g.shape == shape else o.g
+    if names["out"].shape != g.shape:
+        raise LookupError("the result has another shape")
+    return o.reference.gradient(x, g, names)
+
+
+def _exchanged(o: Observation, x: str, axes: tuple[int, int]) -> np.ndarray:
+    def turn(a: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(np.swapaxes(a, *axes))
+
+    g = turn(o.g) if o.g.ndim == o.want[x].ndim else o.g
+    return turn(_changed(o, x, turn, g))
+
+
+def _shorter(o: Observation, x: str, axis: int, end: int) -> np.ndarray:
+    n = o.want[x].shape[axis]
+    value = _changed(o, x, lambda a: np.delete(a, end % n, axis))
+    return np.insert(value, n - 1 if end else 0, 0.0, axis)
+
+
+def _round_the_ends(o: Observation, x: str, axis: int) -> np.ndarray:
+    """Of one result: the gradient of it for x with one entry of the other end before and after it."""
+    n = o.want[x].shape[axis]
+    if o.g.ndim or n < 3:
+        raise LookupError("each result has ends of its own")
+    return np.take(_changed(o, x, lambda a: np.take(a, range(-1, n + 1), axis, mode="wrap")), range(1, n + 1), axis)
+
+
+def _without(o: Observation, x: str, y: str, axis: int, end: int) -> np.ndarray:
+    less = np.array(o.names[y])
+    np.moveaxis(less, axis, 0)[end] = 0
+    inputs = [less if name == y else o.names[name] for name in o.reference.inputs]
+    return o.reference.gradient(x, o.g, o.reference.environment(inputs, o.settings))
+
+
+def _both_flipped(o: Observation, x: str, y: str, axis: int) -> np.ndarray:
+    inputs = [np.flip(o.names[name], axis) if name == y else o.names[name] for name in o.reference.inputs]
+    return o.reference.gradient(x, np.flip(o.g, axis), o.reference.environment(inputs, o.settings))
+
+
+def _laid(o: Observation, x: str, name: str) -> np.ndarray:
+    """Column j as if the value of row j were that of all rows."""
+    rows, columns = o.want[x].shape
+    values = np.asarray(o.g if name == "g" else o.names[name])
+    if values.shape != (rows,) or rows != columns:
+        raise LookupError("it would not fit there")
+    found = np.empty_like(o.want[x])
+    for j, value in enumerate(values):
+        same = np.full_like(values, value)
+        g, names = (same, o.names) if name == "g" else (o.g, {**o.names, name: same})
+        found[:, j] = o.reference.gradient(x, g, names)[:, j]
+    return found

@@ -1,0 +1,53 @@
+"""A diagnosis that fails says nothing, and a student never sees its error."""
+
+import numpy as np
+import pytest
+
+from autolab.check import Spec, check
+from autolab.check.diagnosis import explain, quiet
+from autolab.engine.op import ELEMENTWISE, Op
+
+
+def parts(x):
+    e = np.exp(-x)
+    return x, 1 / (1 + e), e
+
+
+RULES = {
+    "a lambda": lambda g, x: (lambda x, s, e: g * s * (1 + x * e * s))(*parts(x)),
+    "a lambda with a star": lambda g, x: (lambda *a: g * a[1] * (1 + a[0] * a[2] * a[1]))(*parts(x)),
+    "a power of what a star brings": lambda g, x: g * np.multiply(*parts(x)[1:2], 1 + np.multiply(*parts(x)[:2]) * parts(x)[2]),
+    "a display": lambda g, x: g * sum([*parts(x)][1:2]) * (1 + x * parts(x)[2] * parts(x)[1]),
+    "a comprehension": lambda g, x: g * sum(x * 0 + s for s in parts(x)[1:2]) * (1 + x * parts(x)[2] * parts(x)[1]),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("slip", [lambda g, x: g * parts(x)[1], lambda g, x: g * x * x * x, lambda g, x: RULES["a display"](g, x) ** 2])
+def test_however_a_reference_is_written_a_wrong_rule_is_only_wrong(name, slip):
+    spec = Spec("gate", Op("gate", lambda x: x / (1 + np.exp(-x)), ELEMENTWISE, x=RULES[name]))
+    assert [check(spec, slip).passed for _ in range(2)] == [False, False]
+
+
+@pytest.mark.parametrize("look", ["find_regions", "known_function", "constant_factor", "families"])
+def test_a_look_that_fails_leaves_a_verdict(monkeypatch, look):
+    monkeypatch.setattr(quiet, "STRICT", False)
+    broken = quiet.quiet(lambda *a, **k: 1 / 0) if look != "families" else lambda *a, **k: (1 / n for n in [0])
+    monkeypatch.setattr(explain, look, broken)
+    report = check("exp", lambda g, x: g * np.where(x > 0.3, np.exp(x), np.cos(x) ** 3))
+    assert not report.passed and report.diagnoses
+
+
+def test_the_letters_of_a_lambda_in_a_reference_are_not_said():
+    spec = Spec(
+        "gate", Op("gate", lambda x: x / (1 + np.exp(-x)), ELEMENTWISE, x=lambda g, x: (lambda A, B: g * A * (1 + B / A))(*gate_parts(x)))
+    )
+    found = check(spec, lambda g, x: g * gate_parts(x)[0] * (1 - gate_parts(x)[1] / gate_parts(x)[0])).diagnoses
+    assert found[0].family == "term sign" and not check(spec, lambda g, x: g * (1 + x)).passed
+    without = check(spec, lambda g, x: g * gate_parts(x)[0] * gate_parts(x)[1]).diagnoses[0].text
+    assert "an intermediate value" in without and " A" not in without and " B" not in without
+
+
+def gate_parts(x):
+    s = 1 / (1 + np.exp(-x))
+    return s, s * (1 - s) * x
