@@ -212,15 +212,20 @@ def _row(m, pair, verdict, step, forward, dragged):
         left = 5 + k * (CELL + GAP)
         if m > step or one is None:
             yield chart.rectangle(left, top, CELL, TALL, "empty")
-            yield chart.words(left + 8, top + 29, "nothing" if one is None and m <= step else "", "note")
+            # what will run is seen in advance, what comes of it is not
+            yield chart.words(left + 4, top + 19, _cut(one.heading) if one else "nothing" * (m <= step), "note")
             continue
         yield chart.rectangle(left, top, CELL, TALL, "custom" if apart else "leaf" if m <= forward else "grad")
-        yield chart.words(left + 4, top + 19, one.heading if len(one.heading) <= LINE else f"{one.heading[: LINE - 1]}…")
+        yield chart.words(left + 4, top + 19, _cut(one.heading))
         if k == 0 and m <= forward and _is_leaf(one, dragged):
             continue  # a handle has the number
         yield chart.words(left + 4, top + 39, one.number[:LINE], "" if apart else "value" if m <= forward else "grad")
     if m <= step:
         yield chart.words(5 + CELL + GAP / 2, top + 30, "≠" if apart else "=", "head" if apart else "note", "middle")
+
+
+def _cut(text):
+    return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
 
 
 def _changed_lines(f, g, traces):
