@@ -35,6 +35,7 @@ def said(path):
 def test_the_suffix_says_what_is_saved(tmp_path):
     assert steps().save(tmp_path / "a.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert said(steps().move(step=2).save(tmp_path / "a.svg")) == ["step 2"]
+    assert said(steps().save(tmp_path / "a.svg")) == ["step 3"]  # none has been taken: the last, as in print
     with pytest.raises(ValueError, match=r"a.docx: an explorable is saved as .html, .svg, .png or .pdf"):
         steps().save(tmp_path / "a.docx")
 
