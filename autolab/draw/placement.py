@@ -17,6 +17,7 @@ HEIGHT = 74  # of a box with three lines; without a backward pass there is no gr
 LOW = 54
 WIDE = 1000  # a picture wider than this goes from top to bottom instead
 PHONE = 308  # of a picture for a phone: two boxes beside each other have room on a screen of 320 pixels
+NARROW = 20  # what a box with another beside it has there, beyond its values
 MARGIN = 10
 
 
@@ -129,12 +130,14 @@ def _width(node, narrow):
         return max(values, len(name_in(node, narrow)) * HEAD) + pads
     if node.kind == "group":
         return max(values, len(name_in(node, narrow)) * HEAD + 20) + pads + 4
-    return max(values, symbol_width(node) + len(name_in(node, narrow)) * CHAR) + pads
+    return values + NARROW if narrow else max(values, symbol_width(node, False) + len(name_in(node, False)) * CHAR) + pads
 
 
 def pad_of(node: TraceNode | CollapsedGroup, narrow: bool) -> float:
     """Pixels between the rim of a box and its words."""
-    return (10 if node.kind == "leaf" else 8) if narrow else 15 if node.kind == "leaf" else 11
+    if not narrow:
+        return 15 if node.kind == "leaf" else 11
+    return {"leaf": NARROW / 2, "group": 8}.get(node.kind, 6)
 
 
 def name_in(node: TraceNode | CollapsedGroup, narrow: bool) -> str:
@@ -144,14 +147,14 @@ def name_in(node: TraceNode | CollapsedGroup, narrow: bool) -> str:
         return truncate(name)
     if node.kind in ("leaf", "group"):
         return truncate(name, int((ROOM * CHAR - (20 if node.kind == "group" else 0)) / HEAD))
-    room = int((ROOM * CHAR - symbol_width(node)) / CHAR)
+    room = int((ROOM * CHAR + NARROW - 2 * pad_of(node, True) - symbol_width(node, True)) / CHAR)
     return truncate(name, room) if room > 3 else ""
 
 
-def symbol_width(node: TraceNode | CollapsedGroup) -> float:
+def symbol_width(node: TraceNode | CollapsedGroup, narrow: bool) -> float:
     """Pixels that the sign of an operation takes in its box."""
     sign = sign_of(node)
-    return len(sign) * HEAD + 7 if sign else 0
+    return len(sign) * HEAD + (4 if narrow else 7) if sign else 0
 
 
 def sign_of(node: TraceNode | CollapsedGroup) -> str:

@@ -302,7 +302,7 @@ def _outline(node, root, left, top, w, h, narrow):
 def _heading(node, x, y, narrow):
     if node.kind == "leaf":
         return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(name_in(node, narrow))}</text>'
-    space = symbol_width(node)
+    space = symbol_width(node, narrow)
     head = f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(sign_of(node))}</text>' if space else ""
     return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(name_in(node, narrow))}</text>'
 

@@ -20,15 +20,15 @@ FLOATS = float, np.floating
 
 
 def number(x: complex | np.generic, digits: int = 6) -> str:
-    """One number as text, with at most `digits` significant digits.
+    """One number as text, with at most `digits` significant digits; a zero has no sign.
 
-    >>> number(30.0), number(-0.1234567), number(float("nan")), number(True), number(1.5 - 2j)
-    ('30', '-0.123457', 'nan', 'True', '1.5-2j')
+    >>> number(30.0), number(-0.1234567), number(float("nan")), number(True), number(1.5 - 2j), number(-0.0)
+    ('30', '-0.123457', 'nan', 'True', '1.5-2j', '0')
     """
     if isinstance(x, FLOATS):
-        return format(float(x), ".6g" if digits == 6 else f".{digits}g")
+        return format(float(x), "z.6g" if digits == 6 else f"z.{digits}g")  # z: no minus before a zero
     if isinstance(x, (complex, np.complexfloating)):
-        return f"{x.real + 0.0:.{digits}g}{x.imag + 0.0:+.{digits}g}j"  # + 0.0: no minus before a zero
+        return f"{x.real:z.{digits}g}{x.imag:+z.{digits}g}j"
     if isinstance(x, (bool, np.bool_)):
         return str(bool(x))
     if isinstance(x, (int, np.integer)):

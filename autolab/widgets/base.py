@@ -224,6 +224,8 @@ class Explorable(anywidget.AnyWidget):
     def save(self, path):
         """Write the explorable as it is now: a page that works from disk (.html), or its picture (.svg, .png, .pdf).
 
+        A picture of steps that have not been taken is of the last one, as in print.
+
         Parameters
         ----------
         path : str or Path
@@ -241,7 +243,7 @@ class Explorable(anywidget.AnyWidget):
         RuntimeError
             If no program is there that makes such a file.
         """
-        return self.save_html(path) if Path(path).suffix in (".html", ".htm") else write(self.picture(), path, self.title)
+        return self.save_html(path) if Path(path).suffix in (".html", ".htm") else write(self.printed(), path, self.title)
 
     def __repr__(self):
         return self.text()

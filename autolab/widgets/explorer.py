@@ -336,15 +336,19 @@ class Explorer(Filmed):
                 "Give some of the inputs a number instead of a range."
             )
         shared = self._plots
+        few, many, found = FEWEST, min(per_slider, max(len(s["stops"]) for s in self._sliders.values())) + 1, None
+        tried = many - 1
         try:
-            while True:
+            while found is None or many - few > 1:  # so many have room or are the fewest, and so many have none
                 self._plots = dict(shared)
-                traits = self._on_grid(per_slider)
+                traits = self._on_grid(tried)
                 size = len(compress(to_json({name: table(value) if is_table(value) else value for name, value in traits.items()}), 6))
-                if size <= self._page_bytes or per_slider <= FEWEST:
-                    return traits
-                share = (self._page_bytes / size) ** (1 / len(self._sliders))
-                per_slider = max(FEWEST, min(per_slider - 1, int(per_slider * share)))
+                if size <= self._page_bytes or tried <= FEWEST:
+                    few, found = tried, traits
+                else:
+                    many = tried
+                tried = (few + many) // 2
+            return found
         finally:
             self._plots = shared  # the places that the curves of the live widget have
 

@@ -198,14 +198,7 @@ def _gif(stills, path, title, seconds):
             column = [f'<svg y="{i * tall}" width="{wide}" height="{tall}">{slide}</svg>' for i, slide in enumerate(some)]
             with Image.open(write(_whole(column, wide, tall * len(some), ""), Path(folder) / "column.png", title)) as drawn:
                 drawn = drawn.convert("RGB")
-            # One palette for what is drawn at once, of a ninth of its pixels: that is eight times as fast, and the same colours.
-            few = drawn.resize((drawn.width // 3, drawn.height // 3), Image.Resampling.NEAREST)
-            palette = few.quantize(256, kmeans=1, dither=Image.Dither.NONE)
-            palette.putpalette(
-                [255 if part > 250 else part for part in palette.getpalette()]
-            )  # paper is white: the mean of its rim was not
-            # without dithering, which makes plain areas noisy and the file large
-            pixels = drawn.quantize(palette=palette, dither=Image.Dither.NONE)
+            pixels = _in_256_colours(drawn)
             high = pixels.height / len(some)
             pictures += [pixels.crop((0, round(i * high), pixels.width, round(i * high) + int(high))) for i in range(len(some))]
     told = "\n".join([title, *(said for _, said in stills)])  # for those who open the file as text: a GIF has no other words
@@ -213,6 +206,24 @@ def _gif(stills, path, title, seconds):
         path, save_all=True, append_images=pictures[1:], duration=round(1000 * seconds), loop=0, disposal=1, comment=told.encode()
     )
     return path
+
+
+def _in_256_colours(drawn):
+    """A picture with a palette. Each colour is the commonest of those that it is for, and not their mean, so plain areas keep theirs."""
+    from PIL import Image
+
+    plain = {"dither": Image.Dither.NONE}  # dithering makes plain areas noisy and the file large
+    few = drawn.resize((drawn.width // 3, drawn.height // 3), Image.Resampling.NEAREST)  # a ninth of the pixels: eight times as fast
+    palette = few.quantize(256, kmeans=1, **plain)
+    colours = [colour for _, colour in sorted(few.getcolors(few.width * few.height))]
+    each = Image.new("RGB", (len(colours), 1))
+    each.putdata(colours)
+    table = palette.getpalette()
+    for k, colour in zip(each.quantize(palette=palette, **plain).tobytes(), colours):  # the commonest is the last to come
+        table[3 * k : 3 * k + 3] = colour
+    pixels = drawn.quantize(palette=palette, **plain)
+    pixels.putpalette(table)
+    return pixels
 
 
 def _bare(svg):

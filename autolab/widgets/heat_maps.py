@@ -15,9 +15,9 @@ TILE = 238  # pixels: a part of the picture that a small screen shows in full
 
 
 def brief(value: float) -> str:
-    """A number in five characters. "0" is exactly zero, "0.00" is a small number.
+    """A number in five characters. "0" is exactly zero, "0.00" is a small number of either sign.
 
-    >>> brief(0.0), brief(0.001), brief(-2.5), brief(-31.25), brief(1234567.0)
+    >>> brief(0.0), brief(-0.001), brief(-2.5), brief(-31.25), brief(1234567.0)
     ('0', '0.00', '-2.50', '-31.2', '1e6')
     """
     value = float(value)
@@ -25,7 +25,7 @@ def brief(value: float) -> str:
         return str(value)
     if value.is_integer() and abs(value) < 1e4:
         return str(int(value))
-    texts = (f"{value:.{digits}f}" for digits in (2, 1, 0))
+    texts = (f"{value:z.{digits}f}" for digits in (2, 1, 0))
     return next((t for t in texts if len(t) <= 5), f"{value:.0e}".replace("e+0", "e").replace("e+", "e"))
 
 

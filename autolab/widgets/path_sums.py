@@ -113,7 +113,7 @@ def paths(f=residual_block, x=1.0, blocks=3):
             flights = [
                 chart.flight(number(d * known[n][i + 1], 3), (_x(i + 1), JOINT), (_x(i), JOINT + 108), "grad") for d, _, _ in arcs[i][:ARCS]
             ]
-        scene = "two rows" if n >= ROW else ""
+        scene = "two rows" if n > ROW else ""
         return Frame(
             _sentence(state, count, ways, products, gradient, known[n], joints, nodes, in_all), parts, rows, flights=flights, scene=scene
         )
@@ -206,20 +206,28 @@ def _draw(n, arcs, joints, current, all_paths, grads, visited, room):
         seen = i > n - visited
         joint = f'<circle cx="{_x(i)}" cy="{JOINT}" r="9" class="al-cell al-k-{"grad" if seen else "leaf"}"/>'
         action = NEXT_JOINT if i == n - visited else NEXT_PATH if i == 0 else ""
-        parts.append(
-            chart.pressable(
-                f'<circle cx="{_x(i)}" cy="{JOINT}" r="16" class="al-hit"/>{joint}', action=action, label=action, key=f"joint {i}"
-            )
-            if action
-            else joint
-        )
+        if i == n == n - visited:  # the result is pulled onto the plus, or back onto the joint before it
+            onto = {"more": MORE} if room else {}
+            parts.append(chart.draggable([_hit(i), joint], action, onto | {"less": LESS} if n > 1 else onto, action, f"joint {i}"))
+        else:
+            joint = chart.pressable([_hit(i), joint], action=action, label=action, key=f"joint {i}") if action else joint
+            parts.append(chart.drop(joint, "less") if i == n - 1 else joint)
         parts.append(words(_x(i), JOINT + 88, number(joints[i], 2), "value", "middle"))
         if seen:
             parts.append(words(_x(i), JOINT + 112, number(grads[i], 2), "grad", "middle"))
     if room:
-        more = f'<circle cx="{_x(n + 1)}" cy="{JOINT}" r="9" class="al-cell al-k-empty"/>' + words(_x(n + 1), JOINT + 5, "+", "", "middle")
-        parts.append(chart.pressable(more, action=MORE, label=MORE))
+        x, y = (_x(n), JOINT - 54) if n == ROW else (_x(n + 1), JOINT)  # at the end of a row it is above the result
+        more = f'<circle cx="{x}" cy="{y}" r="9" class="al-cell al-k-empty"/>' + words(x, y + 5, "+", "", "middle")
+        parts.append(chart.pressable(chart.drop(_circle(x, y) + more, "more"), action=MORE, label=MORE))
     return parts
+
+
+def _hit(joint):
+    return _circle(_x(joint), JOINT)
+
+
+def _circle(x, y):
+    return f'<circle cx="{x}" cy="{y}" r="16" class="al-hit"/>'
 
 
 def _sentence(state, count, ways, products, gradient, grads, joints, nodes, in_all):

@@ -13,6 +13,7 @@ from autolab.widgets.panel import Frame, Panel, timeline
 
 DRAWN = 8  # blocks of an array that are drawn, at most
 BAR = 172, 112  # of the bytes so far: where it begins, its width in pixels for all of eager's
+EAGER = 10  # pixels that the ring goes for an operation of eager mode, before the first block
 LEFT, TOP, ROW, BLOCKS, CELL = 296, 40, 32, 96, 24  # of the second half, the first array, from one to the next, of its blocks, of a block
 
 
@@ -109,6 +110,7 @@ def fusion(f=_chain, x=None):
             if i < 0 or k in kept:
                 name, *cells = _array(LEFT, k, label if i < 0 else "result", drawn, drawn if i < 0 else through)
                 parts += [name, *(cells if i < 0 else _blocks(cells, count))]
+        parts += _sweep(through, TOP + ROW * len(inputs), TOP + ROW * (len(labels) - 1))
         low = TOP + ROW * len(labels) + 26
         parts += _cache(0, low, [first_number(done - 1)] if 0 < step <= count else [])
         block = blocks * (through - 1) // drawn
@@ -156,7 +158,10 @@ def fusion(f=_chain, x=None):
     columns = ["Operation", "Eager: bytes read", "Eager: bytes written", "Fused"]
     height = TOP + ROW * (len(inputs) + count) + 26 + 24 * -(-count // 2) + 34
     controls = [timeline(count + drawn, label="Operation or block")]
-    return Panel("Fusion: memory traffic, eager and fused", controls, make, columns, (2 * LEFT, height), breaks=[LEFT])
+    track = [_block(0) - EAGER * (count - k) for k in range(count)] + [_block(b) for b in range(drawn + 1)]
+    return Panel(
+        "Fusion: memory traffic, eager and fused", controls, make, columns, (2 * LEFT, height), breaks=[LEFT], tracks={"step": track}
+    )
 
 
 def _bytes(value):
@@ -191,6 +196,18 @@ def _blocks(cells, before):
 
 def _around(left, k, drawn, kind):
     return f'<rect x="{left + BLOCKS - 4}" y="{TOP + ROW * k - 4}" width="{CELL * drawn + 5}" height="30" rx="6" class="al-l al-l-{kind}"/>'
+
+
+def _block(b):
+    """The middle of the b-th block of the second half; 0 is before the first."""
+    return LEFT + BLOCKS + CELL * (b - 0.5) - 1
+
+
+def _sweep(through, top, bottom):
+    """The fused loop as a ring to drag through the blocks: it leads from the inputs to the result."""
+    x, y = _block(through), (top + bottom) / 2 - 5
+    arrow = f'<path d="M{x} {top - 8}V{bottom - 3}" class="al-l al-l-{"a" if through else "line"}"/>'
+    return [chart.keyed("sweep", arrow), chart.handle(x, y, "step", label="Fused loop", point=False)]
 
 
 def _middle(k, drawn):

@@ -84,14 +84,15 @@ def compare(f, g, /, **inputs):
             verdict = "" if m > step else "first difference" if m == parted else "same" if here.alike[m - 1] else "differs"
             rows.append([str(m), *texts, verdict])
             row = "".join(_row(m, pair, verdict, step, forward, name))
-            picture.append(chart.pressable(row, set=("step", m), label=f"moment {m}" if m > step else "", key=f"moment {m}"))
+            picture.append(chart.pressable(row, set=("step", m), key=f"moment {m}"))
             if m == step:
                 picture.append(f'<rect x="2" y="{_top(m, forward) - 3.5}" width="{WIDTH - 4}" height="{TALL + 7}" rx="7" class="al-l"/>')
-            if m <= step and m <= forward and _is_leaf(pair[0], name):
+            if m <= forward and _is_leaf(pair[0], name):
                 told = chart.words(-CELL / 2 - 1, 8, pair[0].number[:LINE], "" if verdict in APART else "value")
                 held = CELL / 2 + 10, _top(m, forward) + 31
                 picture.append(chart.number_handle(*held, number(value, 4), "value", name, resting=told))
-        said = f"Ready. {len(moments)} moments: values forward, then the backward pass."
+        given = f" {name} is {number(start if value is None else value, 4)}." if name else ""
+        said = f"Ready.{given} {len(moments)} moments: values forward, then the backward pass."
         if step:
             said = f"Moment {step}: {_sentence(names, moments[step - 1], step == parted, found)}"
         if step == len(moments):
@@ -212,15 +213,20 @@ def _row(m, pair, verdict, step, forward, dragged):
         left = 5 + k * (CELL + GAP)
         if m > step or one is None:
             yield chart.rectangle(left, top, CELL, TALL, "empty")
-            yield chart.words(left + 8, top + 29, "nothing" if one is None and m <= step else "", "note")
+            # what will run is seen in advance, what comes of it is not
+            yield chart.words(left + 4, top + 19, _cut(one.heading) if one else "nothing" * (m <= step), "note") + " "
             continue
         yield chart.rectangle(left, top, CELL, TALL, "custom" if apart else "leaf" if m <= forward else "grad")
-        yield chart.words(left + 4, top + 19, one.heading if len(one.heading) <= LINE else f"{one.heading[: LINE - 1]}…")
+        yield chart.words(left + 4, top + 19, _cut(one.heading))
         if k == 0 and m <= forward and _is_leaf(one, dragged):
             continue  # a handle has the number
         yield chart.words(left + 4, top + 39, one.number[:LINE], "" if apart else "value" if m <= forward else "grad")
     if m <= step:
         yield chart.words(5 + CELL + GAP / 2, top + 30, "≠" if apart else "=", "head" if apart else "note", "middle")
+
+
+def _cut(text):
+    return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
 
 
 def _changed_lines(f, g, traces):

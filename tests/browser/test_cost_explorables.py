@@ -106,3 +106,24 @@ def test_a_handle_in_a_half_that_comes_late_can_be_taken_by_hand_and_by_keys(ope
     expect(said).to_contain_text("g[0, 0] = 4 is in b.grad[0] = 9")
     page.get_by_role("button", name="Undo").click()
     expect(said).to_contain_text("g[0, 0] = 2")
+
+
+def test_the_fused_loop_is_dragged_through_the_blocks(open_page, drive, drag):
+    page = open_page(widgets.fusion(x=torch.ones(100_000)))
+    driven = drive(page, "Fusion: memory traffic, eager and fused")
+    ring = driven.root.get_by_role("slider", name="Fused loop")
+    drag(page, ring, 500)
+    expect(driven.status).to_contain_text("times less")
+    driven.button("Undo").click()
+    expect(driven.status).to_contain_text("Ready.")
+    ring.press("ArrowRight")
+    expect(driven.status).to_contain_text("multiply reads 400 kB")
+
+
+def test_the_result_is_pulled_onto_the_plus_and_back_onto_the_joint_before(open_page, drive):
+    page = open_page(widgets.paths())
+    driven = drive(page, "Paths: all of them, or one visit of each node")
+    for blocks in 4, 5, 4, 3:
+        onto = "[tabindex='0'] > [data-drop=more]" if blocks > int(driven.status.inner_text()[0]) else "[data-drop=less]"
+        driven.root.locator(".al-drag[tabindex='0']").drag_to(driven.root.locator(onto))
+        expect(driven.status).to_contain_text(f"{blocks} blocks of 2 paths")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+import autolab as torch
 from autolab.draw import chart
 
 pytestmark = pytest.mark.browser
@@ -424,3 +425,14 @@ def tall():
         lambda x: Frame("A long sentence. " * 12 if x == 5 else "Short.", [chart.rectangle(20, 20, 200, 900), chart.handle(XS[int(x)], 60, "x")]),
         [], (340, 960), tracks={"x": XS},
     )  # fmt: skip
+
+
+def test_a_name_that_is_cut_on_a_phone_is_said_where_it_is_pointed_at_or_has_the_focus(open_page):
+    page = open_page(torch.explore(lambda x, y: x.relu() + y.relu(), x=(-1, 1), y=(-1, 1)))
+    page.set_viewport_size({"width": 320, "height": 800})
+    cut, readout = page.locator(".al-node", has_text="…"), page.locator(".al-readout")
+    cut.first.hover()
+    expect(readout).to_have_text("relu (ReluBackward0)")
+    page.get_by_role("button", name="Undo").focus()
+    cut.last.focus()
+    expect(readout).to_have_text("relu (ReluBackward0)")

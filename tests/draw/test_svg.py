@@ -221,7 +221,9 @@ def test_a_picture_for_a_phone_has_its_width_and_shortens_only_names_that_stand_
     assert int(re.search('width="([0-9]+)"', narrow)[1]) <= 320 < int(re.search('width="([0-9]+)"', render(trace, room=8))[1])
     assert ">ReluBackward0<" in narrow
     beside = render(record(x.relu() + y.relu()), direction="narrow")
-    assert "ReluBack…" in beside and ">ReluBackward0<" not in beside
+    assert "ReluBackw…" in beside and ">ReluBackward0<" not in beside
+    whole = render(record(x**2 + y.exp() + x.sin()), direction="narrow")
+    assert all(f">{name}Backward0<" in whole for name in ("Pow", "Exp", "Sin"))
 
 
 def test_numbers_that_will_change_have_room():

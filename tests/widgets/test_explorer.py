@@ -168,6 +168,16 @@ def test_a_page_has_every_position_of_its_sliders(tmp_path):
     assert "x =" in explorer.save_html(tmp_path / "page.html").read_text("utf-8")
 
 
+def test_a_page_that_is_too_long_finds_its_grid_in_a_few_attempts(monkeypatch):
+    tried = []
+    explorer = torch.explore(parabola, x=(-3, 3), y=(0, 1))
+    monkeypatch.setattr(explorer, "_page_bytes", 20_000)
+    monkeypatch.setattr(explorer, "_on_grid", lambda count, made=explorer._on_grid: tried.append(count) or made(count))
+    stops = [len(i["stops"]) for i in explorer.offline()["inputs"]]
+    assert 7 < max(stops) < max(tried)
+    assert len(tried) <= 7
+
+
 def test_a_page_with_too_many_sliders_is_refused(tmp_path):
     explorer = torch.explore(lambda **all: sum(all.values()), **dict.fromkeys("abcdef", (0, 1)))
     with pytest.raises(ValueError, match="6 sliders have too many"):

@@ -10,7 +10,7 @@ import pytest
 
 import autolab as torch
 from autolab.draw import chart
-from autolab.draw.style import STYLE
+from autolab.draw.style import PALETTE, STYLE
 
 pytest.importorskip("anywidget")
 
@@ -35,6 +35,7 @@ def said(path):
 def test_the_suffix_says_what_is_saved(tmp_path):
     assert steps().save(tmp_path / "a.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert said(steps().move(step=2).save(tmp_path / "a.svg")) == ["step 2"]
+    assert said(steps().save(tmp_path / "a.svg")) == ["step 3"]  # none has been taken: the last, as in print
     with pytest.raises(ValueError, match=r"a.docx: an explorable is saved as .html, .svg, .png or .pdf"):
         steps().save(tmp_path / "a.docx")
 
@@ -115,6 +116,16 @@ def test_the_paper_of_a_gif_is_white(tmp_path):
     x = torch.tensor(2.0, requires_grad=True)
     with image.open(torch.Stepper((x * x + x).exp()).film(tmp_path / "a.gif")) as film:
         assert {frame.convert("RGB").getpixel((3, 3)) for frame in frames_of(film)} == {(255, 255, 255)}
+
+
+@pytest.mark.skipif(not any(map(shutil.which, export.TOOLS[".png"])), reason="no program that draws an SVG in pixels")
+def test_a_gif_has_the_colours_of_its_pictures(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    explorer = torch.explore(lambda x, y: x * y + x**2, x=(-3, 3), y=2.0)
+    with image.open(explorer.film(tmp_path / "a.gif", states=[{"x": 1}])) as film:
+        common = sorted(film.convert("RGB").getcolors(1 << 24))[-4:]
+    expected = {PALETTE[name][0] for name in ("paper", "leaf-fill", "op-fill", "out-fill")}
+    assert {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in common} == expected
 
 
 @pytest.mark.skipif(not any(map(shutil.which, export.TOOLS[".png"])), reason="no program that draws an SVG in pixels")

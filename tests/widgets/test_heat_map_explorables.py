@@ -30,6 +30,7 @@ def test_a_page_weighs_less_than_150_kb(make, tmp_path):
 def test_a_cell_has_room_for_its_number_and_says_0_of_0_only(value):
     assert len(brief(value)) <= 5
     assert (brief(value) == "0") == (value == 0)
+    assert brief(value).startswith("-") == (float(brief(value)) < 0)
 
 
 def listed(panel, name):

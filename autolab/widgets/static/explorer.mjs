@@ -5,7 +5,7 @@
 function explorer(model, el) {
   const inputs = model.get("inputs");
   const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
-  const place = h("div"), curves = h("div", { class: "al-graph" }), main = h("div", { class: "al-hold" }, place, curves);
+  const place = h("div"), readout = h("p", { class: "al-readout", "aria-hidden": "true" }), curves = h("div", { class: "al-graph" }), main = h("div", { class: "al-hold" }, place, curves);
   main.style.cssText = "display: flex; flex-wrap: wrap; gap: 12px; align-items: flex-start";
   place.style.cssText = "flex: 1 1 420px; min-width: 0";
   curves.style.cssText = "flex: 1 1 auto; display: flex; flex-wrap: wrap; justify-content: safe center; gap: 8px; max-width: 100%; overflow: auto; max-height: none";
@@ -35,6 +35,11 @@ function explorer(model, el) {
   const reset = button("reset", "Reset", "Back to where the sliders started", () => go(start));
   const undo = button("undo", "Undo", "Take the last change back", () => { if (past.length) change(model, { values: past.pop() }); });
 
+  for (const type of ["pointerover", "focusin", "focusout"]) place.addEventListener(type, (event) => {
+    const id = type !== "focusout" && event.target.closest("[data-node]")?.dataset.node;
+    readout.textContent = (id && picture.names[picture.nodes.indexOf(id)]) || "";
+  });
+
   const touch = hands(main, {
     controls: inputs.map((i) => ({ ...i, label: i.name })), tracks: Object.fromEntries(inputs.filter((i) => i.track).map((i) => [i.name, i.track])),
     at: indices, past: () => [...past], go: (at, forget) => go(valuesOf(at), forget), same: (at) => same(valuesOf(at), model.get("values")),
@@ -42,7 +47,7 @@ function explorer(model, el) {
   });
 
   const root = h("div", { class: "al-root al-explorer", role: "group", "aria-label": model.get("title") },
-    h("div", { class: "al-bar" }, reset, undo), h("div", { class: "al-bar" }, ...controls.map((c) => c.el)), status, main, table.el);
+    h("div", { class: "al-bar" }, reset, undo), h("div", { class: "al-bar" }, ...controls.map((c) => c.el)), status, main, readout, table.el);
   // Keys that belong to a slider stay with it.
   root.addEventListener("keydown", (event) => { if (event.target.matches("input")) keepKeys(event); });
 
@@ -99,6 +104,10 @@ function explorer(model, el) {
       grip.setAttribute("d", `M${x + w - 20} ${y + high / 2 - 4}l-4 4 4 4M${x + w - 12} ${y + high / 2 - 4}l4 4 -4 4`);
       g.append(grip);
     }
+    // a name that its box has no room for is said below, of what is pointed at, pressed or has the focus
+    const cut = [...graph.nodes.values()].filter((g) => [...g.querySelectorAll(".al-head, .al-name")].some((t) => /^$|…$/.test(t.textContent)));
+    for (const g of cut) g.setAttribute("tabindex", "0");
+    readout.hidden = !cut.length;
     place.replaceChildren(graph.el);
     if (had) graph.svg.querySelector(`[data-along-x="${focused}"]`)?.focus({ preventScroll: true });
   }
