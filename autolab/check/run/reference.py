@@ -21,6 +21,7 @@ from .spec import Spec
 from .specs import row, told_domain
 
 BY_DIFFERENCES = 1e-7  # relative: what differences say of a derivative
+ENOUGH = 1e-9  # relative: when no smaller step is asked
 
 
 def sum_to(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -170,6 +171,7 @@ class Reference:
                     np.shape(g),
                     found.elementwise,
                     found.domain.get(x, differences.EVERYWHERE),
+                    enough=ENOUGH,
                 )
             shape = np.shape(inputs[found.inputs.index(x)])
             value, off = (differences.applied(d, f, shape, found.elementwise) for d, f in zip(kept[key], (g, np.abs(g)), strict=True))
