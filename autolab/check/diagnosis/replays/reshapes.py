@@ -14,7 +14,7 @@ import numpy as np
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..quiet import quiet
-from ..replay import Tape
+from ..replay import Unnoted
 from .stepwise import row_in_words
 from .traces import RowRun, Trace
 
@@ -104,7 +104,7 @@ def _shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 def _gives(trace: Trace, changed: Changed, o: Observation, x: str, removed: int | None = None) -> bool:
     """`removed`: the axis along which g is laid beside the derivative, which is that of the other computation."""
-    tape = Tape()
+    tape = Unnoted()
     try:
         inputs = [tape.leaf(np.asarray(a)) for a in o.inputs]
         g = o.g if removed is None else np.ones_like(o.g)
