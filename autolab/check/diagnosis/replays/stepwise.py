@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -255,7 +256,7 @@ def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[..., An
 SAID = {"mul": "the product", "div": "the quotient", "add": "the sum", "sub": "the difference", "rsub": "the difference",
         "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
         "matmul": "the matrix product", "mm": "the matrix product", "mv": "the matrix product", "bmm": "the matrix product",
-        "linear": "the linear layer"}  # fmt: skip
+        "linear": "the linear layer", "sum": "summing"}  # fmt: skip
 
 
 def row_in_words(name: str) -> str:
@@ -381,16 +382,30 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
     argument, where = row.inputs[k], f", in the derivative of {name}"
     for mutant, wrong in mutants(row.formula(argument), (*row.inputs, "out", "g")):
         if mutant.family != "variable":  # that is said in the words of the whole chain: see _values
-            yield _at(x, mutant.family, f"is {mutant.text}{where}", i, k, lambda _, step, wrong=wrong: _evaluated(step, k, wrong))
+            text = f"is {_in_words_of_chain(mutant.text, chain, step)}{where}"
+            yield _at(x, mutant.family, text, i, k, lambda _, step, wrong=wrong: _evaluated(step, k, wrong))
     for formula in equivalent_formulas(row.name, argument, tuple(row.inputs)):
         for mutant, *slip in formula.mutants():
             if mutant.family != "variable":
-                text = f"is {mutant.text}{where}"
+                text = f"is {_in_words_of_chain(mutant.text, chain, step)}{where}"
                 yield _at(x, mutant.family, text, i, k, lambda chain, _, f=formula, slip=slip: _by_formula(chain, i, k, f, *slip))
     if isinstance(step.names.get("axis"), (int, tuple)):
         for axis in (None, 0, -1, 1):
             text = f"takes {name} along another axis than forward did"
             yield _at(x, "axis", text, i, k, lambda _, step, axis=axis: _again(step, k, step.incoming, axis=axis))
+
+
+def _in_words_of_chain(text: str, chain: Chain, step: RowCall) -> str:
+    """A sentence with the inputs of a row, in brackets or as a divisor, called what they are here: its x may be another value."""
+    if "(" not in text and DIVIDED not in text:
+        return text
+    sources = zip(step.row.inputs, step.sources, strict=False)
+    words = {name: "a constant" if source is None else chain.words[source] for name, source in sources}
+    names = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b")
+    return re.sub(rf"\([^()]*\)|{DIVIDED}\w+", lambda part: names.sub(lambda name: words[name[0]], part[0]), text)
+
+
+DIVIDED = "division by "
 
 
 def _again(step: RowCall, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
