@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from autolab.check import Spec, check
+from autolab.check import Spec, check, diagnose
 from autolab.check.diagnosis import explain, quiet
+from autolab.check.diagnosis.formulas.mutants import mutants
 from autolab.engine.op import ELEMENTWISE, Op
 
 
@@ -51,3 +52,21 @@ def test_the_letters_of_a_lambda_in_a_reference_are_not_said():
 def gate_parts(x):
     s = 1 / (1 + np.exp(-x))
     return s, s * (1 - s) * x
+
+
+@pytest.mark.parametrize(
+    ("forward", "rule", "said"),
+    [
+        (lambda h, z: (h * z.tanh()).exp() + h, lambda g, h, z: (g * np.exp(h * np.tanh(z)) + g, None), "(the result of tanh)"),
+        (lambda h, z: (h / z.cosh()).sin() + h, lambda g, h, z: (g * np.cos(h / np.cosh(z)) + g, None), "division by the result of cosh"),
+        (lambda h, z: (h * 2.7).sin() + h * z, lambda g, h, z: (g * np.cos(h * 2.7) + g * z, None), "(a constant)"),
+    ],
+)
+def test_a_step_speaks_of_the_values_of_the_learner(forward, rule, said):
+    found, _ = diagnose(rule, forward, [np.array([[0.4, 1.3, -0.7]]), np.array([[1.7, 0.6, 2.2]])])
+    assert said in found.text
+
+
+def test_a_constant_of_a_module_is_not_said():
+    texts = [mutant.text for mutant, _ in mutants("g * normal(x, CHANNEL) - average(g, CHANNEL) / x", ("x", "out", "g"))]
+    assert any("one with x" in text for text in texts) and not any("CHANNEL" in text for text in texts)

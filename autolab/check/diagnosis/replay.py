@@ -191,6 +191,16 @@ class Tape:
         return np.asarray(fresh.get(self.last, self.values[self.last]))
 
 
+class Unnoted(Tape):
+    """For a run of which only the result is wanted, on plain arrays."""
+
+    def leaf(self, value: Any) -> Any:
+        return value
+
+    def apply(self, function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+        return function(*args, **kwargs)
+
+
 def line_of_caller() -> tuple[Any, ...]:
     """Where in which code the array is worked on that is being noted, outside of this file, and where that was called."""
     frame = sys._getframe(2)

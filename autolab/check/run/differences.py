@@ -21,62 +21,88 @@ ROUNDING = 4 * np.finfo(float).eps
 CLOSE = 1e-9  # relative: how far the slopes close by are taken
 BEND = 0.01  # relative: by how much they may differ from the derivative
 
+MOST_STACKED = 1 << 18  # numbers in all copies of an input together
+
 Range = tuple[float, float]
 EVERYWHERE = (-np.inf, np.inf)
+Moved = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of steps, and of the numbers (by their places in a row) that are moved by them
 
 
 @np.errstate(all="ignore")
-def slope(
-    f: Callable[[np.ndarray], np.ndarray], size: np.ndarray, room: np.ndarray | float = np.inf, alike: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
+def slope(f: Callable[[np.ndarray], np.ndarray], size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The derivative of f at 0, place by place, and its uncertainty.
 
     f(t) takes an array of steps of the shape of `size`, by which each place is moved, and returns an array of that shape;
-    `size` is how large the numbers are that are moved, and `room` how far they may be moved; `alike`: all by the same step.
+    `size` is how large the numbers are that are moved.
 
     >>> value, uncertainty = slope(lambda t: (3 + t) ** 2, np.array(3.0))
     >>> abs(value - 6) < 1e-10, uncertainty < 1e-10
     (np.True_, np.True_)
     """
-    best, least = np.zeros(size.shape), np.full(size.shape, np.inf)
-    middle = f(np.zeros(size.shape))
-    before, last, lost = None, np.full(size.shape, np.inf), ~np.isfinite(middle)
-    close_by = _close_by(f, middle, size, room, alike)
-    (right_slope, right_unsure), (left_slope, left_unsure) = close_by
-    lost |= np.abs(right_slope - left_slope) > BEND * np.abs(right_slope) + BEND * np.abs(left_slope) + right_unsure + left_unsure
-    reach = np.minimum(np.maximum(size, 1.0), room / 0.041)  # four steps of a hundredth
+    return _place_by_place(f, size, np.full(np.shape(size), np.inf), ENOUGH)
+
+
+def _place_by_place(f: Callable, size: np.ndarray, room: np.ndarray, enough: float) -> tuple[np.ndarray, np.ndarray]:
+    def moved(t: np.ndarray, which: np.ndarray) -> np.ndarray:
+        steps = np.zeros(size.size)
+        steps[which] = t
+        return np.ravel(f(steps.reshape(size.shape)))[which]
+
+    middle = np.ravel(f(np.zeros(size.shape)))
+    value, uncertainty = _slopes(moved, middle, np.ravel(size), np.ravel(room), enough)
+    return value.reshape(size.shape), uncertainty.reshape(size.shape)
+
+
+def _slopes(f: Moved, middle: np.ndarray, sizes: np.ndarray, rooms: np.ndarray, enough: float) -> tuple[np.ndarray, np.ndarray]:
+    """What f(t, which) changes by, for a row of numbers, and the uncertainty; `middle` is what it gives for each if none is moved.
+
+    `sizes` is how large the numbers are, and `rooms` how far each may be moved.
+    """
+    best, least, last = np.zeros(middle.shape), np.full(middle.shape, np.inf), np.full(middle.shape, np.inf)
+    before, lost, places = np.full(middle.shape, np.nan), ~np.isfinite(middle), (-1, *(1 for _ in middle.shape[1:]))
+    close_by = _close_by(f, middle, sizes, rooms)
+    (one, unsure), (other, unsure_too) = close_by
+    lost |= np.abs(one - other) > BEND * (np.abs(one) + np.abs(other)) + unsure + unsure_too
+    reach = np.minimum(np.maximum(sizes, 1.0), rooms / 0.041)  # four steps of a hundredth
+    todo = np.flatnonzero(~_all(lost))
     for step in STEPS:
-        h = step * reach
-        right, left = ([middle, *(f(sign * k * h) for k in range(1, 5))] for sign in (1, -1))
+        if not todo.size:
+            break
+        t, at, size = step * reach[todo], middle[todo], sizes[todo].reshape(places)
+        h = t.reshape(places)
+        right, left = ([at, *(f(sign * k * t, todo) for k in range(1, 5))] for sign in (1, -1))
         value = sum(weight * (right[k] - left[k]) for k, weight in CENTRAL) / h
         sides = [sum(c * a for c, a in zip(ONE_SIDED, points, strict=True)) / h for points in (right, left)]
         noise = ROUNDING * (np.max(np.abs([right, left]), axis=(0, 1)) + size * np.abs(value)) / h  # of f, and of where it is asked
         apart = np.abs(sides[0] + sides[1])  # the left one runs backwards
         one_slope = apart <= SIDES * np.maximum(np.abs(value), 1e-3) + 100 * noise
-        for near, unsure in close_by:
-            one_slope &= ~(np.abs(near - value) > BEND * np.maximum(np.abs(near), np.abs(value)) + unsure)
-        off = np.full(size.shape, np.inf) if before is None else np.abs(value - before) + noise
-        before = np.where(one_slope, value, np.nan)
+        for near, doubt in close_by:
+            one_slope &= ~(np.abs(near[todo] - value) > BEND * np.maximum(np.abs(near[todo]), np.abs(value)) + doubt[todo])
+        off = np.abs(value - before[todo]) + noise
+        before[todo] = np.where(one_slope, value, np.nan)
         off = np.where(one_slope & (off < np.inf), off, np.inf)  # what is not a number settles nothing
-        three = np.maximum(off, np.minimum(last, 1e3 * off))  # three steps agree: two may do so by chance
-        last, better = off, three < least
-        best, least = np.where(better, value, best), np.where(better, three, least)
-        of_next = RATIO * ROUNDING * (np.abs(middle) + size * np.abs(best)) / h
-        if np.all((least <= ENOUGH * np.abs(best)) | (least < of_next) | lost):  # smaller steps are less sure
-            break
+        three = np.maximum(off, np.minimum(last[todo], 1e3 * off))  # three steps agree: two may do so by chance
+        better = three < least[todo]
+        last[todo], best[todo], least[todo] = off, np.where(better, value, best[todo]), np.where(better, three, least[todo])
+        smaller = np.abs(best[todo])
+        of_next = RATIO * ROUNDING * (np.abs(at) + size * smaller) / h  # a smaller step is less sure than this
+        todo = todo[~_all((least[todo] <= enough * smaller) | (least[todo] < of_next) | lost[todo])]
     return best, least
 
 
-def _close_by(
-    f: Callable[[np.ndarray], np.ndarray], middle: np.ndarray, size: np.ndarray, room: np.ndarray | float, alike: bool
-) -> list[tuple[np.ndarray, np.ndarray]]:
+def _all(each: np.ndarray) -> np.ndarray:
+    """Does it hold of all that a number changes?"""
+    return np.all(each.reshape(len(each), -1), axis=1)
+
+
+def _close_by(f: Moved, middle: np.ndarray, sizes: np.ndarray, rooms: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """The slopes on both sides as close by as rounding allows, and how unsure each is: it tells nothing where it bends even there."""
     height = np.where(np.isfinite(middle), np.abs(middle), 0.0)
-    height = np.full(size.shape, height.max(initial=0.0)) if alike else height
-    h, found = np.minimum(CLOSE * size + 1e5 * ROUNDING * height, room / 2), []
+    t = np.minimum(CLOSE * sizes + 1e5 * ROUNDING * height.reshape(len(height), -1).max(axis=1, initial=0.0), rooms / 2)
+    every, places, found = np.arange(len(sizes)), (-1, *(1 for _ in middle.shape[1:])), []
     for sign in (1, -1):
-        near, nearer = ((f(sign * part * h) - middle) / (sign * part * h) for part in (1.0, 0.5))
-        unsure = 100 * ROUNDING * (np.abs(middle) + size * np.abs(near)) / h
+        near, nearer = ((f(sign * part * t, every) - middle) / (sign * part * t).reshape(places) for part in (1.0, 0.5))
+        unsure = 100 * ROUNDING * (height + sizes.reshape(places) * np.abs(near)) / t.reshape(places)
         bends = ~(np.abs(near - nearer) <= BEND * np.abs(near) + unsure)
         found.append((near, np.where(bends, np.inf, unsure)))
     return found
@@ -117,6 +143,7 @@ def gradient(
     return applied(value, g, np.shape(inputs[k]), elementwise), applied(uncertainty, np.abs(g), np.shape(inputs[k]), elementwise)
 
 
+@np.errstate(all="ignore")
 def derivative(
     forward: Callable[..., np.ndarray],
     inputs: Sequence[np.ndarray],
@@ -124,26 +151,55 @@ def derivative(
     out: tuple[int, ...],
     elementwise: bool,
     within: Range = EVERYWHERE,
+    enough: float = ENOUGH,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of the result, of shape `out`, with respect to input k: a number a place if elementwise, else all of the Jacobian, inputs first."""
     arrays = [np.asarray(a, float) if np.asarray(a).dtype.kind == "f" else np.asarray(a) for a in inputs]
-    low, high = within
-    with np.errstate(all="ignore"):
-        room = np.minimum(arrays[k] - low, high - arrays[k])
-        if elementwise:
-            full = [np.broadcast_to(a, out) for a in arrays]
-            move = lambda t: np.asarray(forward(*full[:k], full[k] + t, *full[k + 1 :]), float)
-            return slope(move, np.abs(full[k]), np.broadcast_to(room, out))
-        found = np.zeros((2, *arrays[k].shape, *out))
-        for place in np.ndindex(arrays[k].shape):
+    a, (low, high) = arrays[k], within
+    if not a.size:
+        return np.zeros((*a.shape, *out)), np.zeros((*a.shape, *out))
+    room = np.minimum(a - low, high - a)
 
-            def moved(t: np.ndarray, place: tuple[int, ...] = place) -> np.ndarray:
-                a = arrays[k].copy()
-                a[place] += t.flat[0]
-                return np.asarray(forward(*arrays[:k], a, *arrays[k + 1 :]), float)
+    def result(a: np.ndarray) -> np.ndarray:
+        return np.asarray(forward(*arrays[:k], a, *arrays[k + 1 :]), float)
 
-            found[(slice(None), *place)] = slope(moved, np.full(out, np.abs(arrays[k][place])), room[place], alike=True)
-    return found[0], found[1]
+    if elementwise:
+        arrays = [np.broadcast_to(a, out) for a in arrays]
+        return _place_by_place(lambda t: result(arrays[k] + t), np.abs(arrays[k]), np.broadcast_to(room, out), enough)
+    middle = np.broadcast_to(result(a), (a.size, *out))
+    sizes, rooms = np.abs(a).ravel(), np.ravel(room)
+    copies = _Copies(result, a, out, np.minimum(0.01 * (sizes + 1), rooms / 2))
+    found = _slopes(copies, middle, sizes, rooms, enough)
+    return found[0].reshape(*a.shape, *out), found[1].reshape(*a.shape, *out)
+
+
+class _Copies:
+    """f for copies of an array, in each of which one number is moved: at once, if f treats a stack of them as it treats each."""
+
+    def __init__(self, f: Callable[[np.ndarray], np.ndarray], a: np.ndarray, out: tuple[int, ...], step: np.ndarray):
+        self.f, self.a, self.out, every = f, a, out, np.arange(a.size)
+        self.stacks = 4 < a.size and a.size**2 <= MOST_STACKED and all(self._alike(sign * step, every) for sign in (1, -1))
+
+    def __call__(self, t: np.ndarray, which: np.ndarray) -> np.ndarray:
+        copies = self._copies(t, which)
+        return self.f(copies) if self.stacks else np.stack([self.f(copy) for copy in copies])
+
+    def _copies(self, t: np.ndarray, which: np.ndarray) -> np.ndarray:
+        copies = np.repeat(self.a[None], len(which), axis=0)
+        copies.reshape(len(which), -1)[np.arange(len(which)), which] += t
+        return copies
+
+    def _alike(self, t: np.ndarray, which: np.ndarray) -> bool:
+        copies = self._copies(t, which)
+        try:
+            together = self.f(copies)
+        except Exception:  # it takes no stack
+            return False
+        return together.shape == (len(which), *self.out) and all(map(_same, together, map(self.f, copies)))
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.all((a == b) | (np.abs(a - b) <= 1e-13 * np.max(np.abs(b), initial=0.0)) | (np.isnan(a) & np.isnan(b))))
 
 
 def applied(derivative: np.ndarray, g: np.ndarray, shape: tuple[int, ...], elementwise: bool) -> np.ndarray:

@@ -458,9 +458,10 @@ def _part(node: ast.AST) -> str:
     if isinstance(node, ast.Call) and calls[0] in ("restore", "expand_dims", "log1p", "mT") and node.args:
         return _part(node.args[0])
     called = {n.func.id for n in tree_nodes(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-    known = {n.id: None for n in tree_nodes(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called} and not n.id.isupper()}
+    named = [n.id for n in tree_nodes(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called}]
+    known = {value_in_words(name): None for name in named if len(name) == 1 or not name.isupper()}  # not a constant of its module
     how = "a power of " if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) else "one with "
-    return how + " and ".join(map(value_in_words, list(known)[:2])) if known else "a number"
+    return how + " and ".join(list(known)[:2]) if known else "a number"
 
 
 def _words(node: ast.AST) -> str:

@@ -20,7 +20,7 @@ from autolab.rules import TABLE
 from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..quiet import quiet
-from ..replay import Tape
+from ..replay import Unnoted
 from .stepwise import row_in_words
 from .traces import RowRun, Trace
 
@@ -237,9 +237,9 @@ def _shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 def _gives(trace: Trace | None, changed: Changed, o: Observation, x: str, removed: int | None = None) -> bool:
     """`removed`: the axis along which g is laid beside the derivative, which is that of the other computation."""
-    tape = Tape()
     if trace is None:
         return False
+    tape = Unnoted()
     try:
         inputs = [tape.leaf(np.asarray(a)) for a in o.inputs]
         g = o.g if removed is None else np.ones_like(o.g)

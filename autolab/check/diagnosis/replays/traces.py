@@ -23,7 +23,7 @@ from autolab.transforms.dual import rule_arguments
 
 from ...run.reference import sum_to
 from ..formulas.textbook import Rule
-from ..replay import Asking, CannotReplay, Tape
+from ..replay import Asking, CannotReplay, Tape, Unnoted
 from .stepwise import row_in_words
 
 MOST_ROWS = 60
@@ -153,7 +153,7 @@ def _noted(tape: Tape, function: Callable, arguments: tuple) -> Any:
     """What a rule gives, with each of its operations noted; one that writes in place is noted as a whole."""
     with contextlib.suppress(CannotReplay):
         value = function(*arguments)
-        if isinstance(value, Asking) and value.tape is tape:
+        if isinstance(tape, Unnoted) or (isinstance(value, Asking) and value.tape is tape):
             return value
     return _opaque(tape, function, arguments)
 
