@@ -83,3 +83,17 @@ def test_what_is_not_known_is_not_wrong():
     spec = Spec("largest", op, shapes=ROWS[:1], make=tied)
     assert check(spec, largest_and_first_back).passed
     assert not check(spec, lambda g, x: largest_and_first_back(g, x) + 1).passed
+
+
+def test_nothing_is_right_of_a_forward_without_a_derivative():
+    spec = Spec(
+        "noise",
+        Op(
+            "noise",
+            lambda x: np.interp(x, [-9, 9], [-9, 9]) + np.random.default_rng().normal(size=np.shape(x)),
+            ELEMENTWISE,
+            x=derivative_of_forward,
+        ),
+    )
+    report = check(spec, lambda g, x: g)
+    assert not report.passed and "settle nowhere" in str(report)
