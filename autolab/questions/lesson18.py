@@ -10,7 +10,7 @@ from autolab.widgets.questions import choice, number, order, prediction, several
 def entries(n=100):
     return number(
         f"How many derivatives has the inverse of a {n} × {n} matrix, entry by entry?",
-        torch.empty(1, 1, 1, 1).expand(n, n, n, n).numel(),
+        n**4,
         why=f"{n * n:,} entries of the result, each with {n * n:,} derivatives: {n} to the fourth power.",
         wrong=[
             (n * n, "That is the number of entries of the matrix. Each entry of the result depends on all of them."),
