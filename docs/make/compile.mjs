@@ -19,9 +19,10 @@ unused = re.compile(r"""
     [^/]*\\.data/ | anywidget/(lab|nb)extension/             # JupyterLab's parts of widgets, which the page has
     | jedi/third_party/django-stubs/                         # types of packages that are not there
     | jedi/third_party/typeshed/(stdlib/2/|third_party/(2/|2and3/|3/(?!six)))  # jedi lists this folder, so something stays in it
-    | jedi/third_party/typeshed/stdlib/3/(distutils|tkinter)/
+    | jedi/third_party/typeshed/stdlib/\\w+/(curses|distutils|ensurepip|lib2to3|msilib|multiprocessing|sqlite3|tkinter|venv|xmlrpc)/
     | .*/(tests|sphinxext)/
-    | prompt_toolkit/contrib/                                # of terminals
+    | IPython/testing/plugin/                                # of pytest
+    | prompt_toolkit/(contrib/|.*(win32|conemu))             # of terminals
     | tqdm/(contrib/|(completion|dask|keras|rich|tk|tqdm)\\.) # of other libraries and of terminals
     | pygments/formatters/(bbcode|groff|img|irc|pangomarkup|rtf|svg)
     | pygments/styles/(abap|algol|arduino|borland|igor|lilypond|paraiso|perldoc|rainbow|rrt|sas|staroffice|stata|trac)
@@ -29,7 +30,7 @@ unused = re.compile(r"""
 """, re.X)
 # Parts of autolab that few notebooks load, a little at a time: the text alone is a third as large.
 seldom = re.compile(r"""
-    autolab/(amp|distributions|fft|linalg|masked|profiler|serialization|signal|testing)\\b
+    autolab/(amp|compiler|distributions|fft|linalg|masked|profiler|serialization|signal|testing)\\b
     | autolab/widgets/(?!__init__|base|panel|stepper|questions|explorer|functions)
 """, re.X)
 place = f"/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages/"
