@@ -41,13 +41,11 @@ class Changed:
 
 
 def times_deviation(right, x, g, out):
-    possible(x.ndim > 1)
-    return right(g) * x.std(-1, keepdims=True)
+    return right(g) * (x.std(-1, keepdims=True) if x.ndim and x.shape[-1] > 1 else 0.7)
 
 
 def times_norm(right, x, g, out):
-    possible(x.ndim > 1)
-    return right(g) * np.sqrt((x * x).sum(-1, keepdims=True))
+    return right(g) * (np.sqrt((x * x).sum(-1, keepdims=True)) if x.ndim and x.shape[-1] > 1 else 0.7)
 
 
 def times_size(right, x, g, out):

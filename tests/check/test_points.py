@@ -139,9 +139,12 @@ def test_a_roll_along_the_wrong_axis_is_no_slip_in_a_number():
     assert next(v.share for v in report.verdicts if v.name == "value") == PART
 
 
-def test_a_rule_that_is_right_for_positive_g_alone_earns_a_part():
-    report = check("log_density", lambda g, x, mean, factor: abs(g) * 0 * x)
-    assert report.points < 0.5 * report.max_points
+@pytest.mark.parametrize("name", ["log_density", "inverse_form", "dot"])
+def test_a_rule_that_is_right_for_positive_g_alone_earns_less_than_half(name):
+    spec = spec_for(name)
+    reference = reference_of(spec)
+    report = judge(spec, reference, Changed(reference, lambda right, x, g, out: right(abs(g))))
+    assert 0 < report.points < 0.5 * report.max_points
 
 
 def test_every_wrong_rule_costs_a_twentieth():
