@@ -76,3 +76,9 @@ class Detached(Softsign):
 def test_its_second_derivative_is_asked_as_well():
     assert check(SOFTSIGN, Softsign, second_order=True).passed
     assert [d.family for d in check(SOFTSIGN, Detached, second_order=True).diagnoses] == ["second order"]
+
+
+def test_a_setting_reaches_forward_as_it_is_written():
+    running = Op("running", lambda x, *, axis=None: np.cumsum(x, axis), GENERAL, x=derivative_of_forward)
+    spec = Spec("running", running, settings=({"axis": 0}, {"axis": -1}), shapes=(((3, 5),), ((4, 4),)))
+    assert check(spec, lambda g, axis: np.flip(np.cumsum(np.flip(g, axis), axis), axis)).passed

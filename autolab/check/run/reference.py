@@ -232,7 +232,7 @@ class Reference:
     def call_settings(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """The settings as forward takes them: the reductions of the table take a tuple of axes, where people write one number."""
         axis = settings.get("axis")
-        if isinstance(axis, int) and self.defaults.get("axis", 0) is None and self.row is TABLE.get(self.name):
+        if isinstance(axis, int) and self.defaults.get("axis", 0) is None and self.row is not None and self.row is TABLE.get(self.name):
             return {**settings, "axis": (axis,)}
         return settings
 
