@@ -17,7 +17,7 @@ from autolab.engine.op import Op
 from autolab.rules import TABLE
 from autolab.torch_api.creation import from_numpy
 
-from . import differences
+from . import complex_steps, differences
 from .spec import Spec
 from .specs import row, told_domain
 
@@ -169,20 +169,23 @@ class Reference:
 
         def by_differences(x: str, g: np.ndarray, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> np.ndarray:
             key = x, np.shape(g), str(settings), *(np.asarray(a).tobytes() for a in inputs)
+            k, within = found.inputs.index(x), found.domain.get(x, differences.EVERYWHERE)
             if key not in kept:
                 if len(kept) > 200:
                     kept.clear()
-                kept[key] = differences.derivative(
-                    lambda *a: found.result(a, settings),
-                    inputs,
-                    found.inputs.index(x),
-                    np.shape(g),
-                    found.elementwise,
-                    found.domain.get(x, differences.EVERYWHERE),
-                    enough=ENOUGH,
-                )
-            shape = np.shape(inputs[found.inputs.index(x)])
-            value, off = (differences.applied(d, f, shape, found.elementwise) for d, f in zip(kept[key], (g, np.abs(g)), strict=True))
+                exact = None
+                if not found.elementwise:
+                    exact = complex_steps.jacobian(lambda *a: found.forward(*a, **found.call_settings(settings)), inputs, k, within)
+                plain = None
+                if exact is None:
+                    plain = differences.derivative(
+                        lambda *a: found.result(a, settings), inputs, k, np.shape(g), found.elementwise, within, enough=ENOUGH
+                    )
+                kept[key] = exact, plain
+            exact, plain = kept[key]
+            if exact is not None:
+                return np.tensordot(exact, g, np.ndim(g))
+            value, off = (differences.applied(d, f, np.shape(inputs[k]), found.elementwise) for d, f in zip(plain, (g, np.abs(g)), strict=True))
             return np.where(off <= BY_DIFFERENCES * (np.abs(value) + 1), value, np.nan)
 
         def rule(x: str, by_engine: Callable) -> Callable:
