@@ -9,6 +9,7 @@ import numpy as np
 from autolab.check import Reference, Spec, check, diagnose
 from autolab.check.diagnosis.gradients.patterns import MOST_ROWS
 from autolab.check.diagnosis.gradients.products import MOST_NUMBERS, _some
+from autolab.check.diagnosis.replays.stepwise import Chain
 
 from .wrong_layers import conv1d_assigns
 
@@ -72,3 +73,11 @@ def test_products_of_large_matrices_are_not_tried(monkeypatch):
 def test_a_large_array_is_compared_by_some_of_its_numbers():
     few = _some(np.arange(3.0 * MOST_NUMBERS).reshape(3, -1))
     assert few.shape == (MOST_NUMBERS,) and few[0] == 0 and few[-1] == 3 * MOST_NUMBERS - 1
+
+
+def test_what_moves_where_an_input_moves_is_known_where_parts_are_put_together():
+    # So a slip that cannot explain what came back is told by a product, and is not sent back through all steps.
+    x, y = np.random.default_rng(0).uniform(0.5, 2, (2, 3, 4))
+    for put in (np.stack, np.concatenate):
+        chain = Chain(lambda x, y, put=put: put([x * y, x], -1).exp(), {"x": x, "y": y}, {}, np.array(0.7))
+        assert chain._nudge("x") is not None
