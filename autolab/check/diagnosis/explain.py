@@ -368,7 +368,7 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
 
 MOST_TRIED = 1000  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more
 LEAST_TRIED = 300  # for each input
-NUMBERS = 4000  # in the arrays of a call: with so many, one costs twice as much
+NUMBERS = 9600  # in the arrays of a call: with so many, one counts twice
 
 
 def _affordable(every: Iterable[Family], o: Observation) -> Iterator[Family]:

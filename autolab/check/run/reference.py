@@ -190,7 +190,9 @@ class Reference:
             exact, plain = kept[key]
             if exact is not None:
                 return np.tensordot(exact, g, np.ndim(g))
-            value, off = (differences.applied(d, f, np.shape(inputs[k]), found.elementwise) for d, f in zip(plain, (g, np.abs(g)), strict=True))
+            value, off = (
+                differences.applied(d, f, np.shape(inputs[k]), found.elementwise) for d, f in zip(plain, (g, np.abs(g)), strict=True)
+            )
             return np.where(off <= BY_DIFFERENCES * (np.abs(value) + 1), value, np.nan)
 
         def rule(x: str, by_engine: Callable) -> Callable:
