@@ -12,7 +12,7 @@ import numpy as np
 
 from autolab.utils.collector import collector_paused
 
-from ..run.observation import TOLERANCE, Observation, close, error_of, number
+from ..run.observation import TOLERANCE, Observation, Right, close, error_of, number
 from ..run.reference import stretched_axes
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .failures import setting_of_wrong_calls
@@ -366,9 +366,9 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
             "transposed": ("order", "permutation", "step")}  # fmt: skip
 
 
-MOST_TRIED = 2400  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more
-LEAST_TRIED = 500  # for each input
-NUMBERS = 4000  # in the arrays of a call: with so many, one costs twice as much
+MOST_TRIED = 1000  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more
+LEAST_TRIED = 300  # for each input
+NUMBERS = 9600  # in the arrays of a call: with so many, one counts twice
 
 
 def _affordable(every: Iterable[Family], o: Observation) -> Iterator[Family]:
@@ -503,7 +503,7 @@ def _summing_mistake(stretched: list[Observation], x: str, predict: Callable | N
     found = []
     for o in stretched:
         raw = np.broadcast_to(o.reference.raw(x, o.g, o.names), o.out.shape)
-        unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want={**o.want, x: raw})
+        unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want=Right(o.want.__getitem__, {x: raw}))
         try:
             full = np.broadcast_to(np.asarray(predict(unsummed, x)), o.out.shape) if predict else raw
             found.append(reduction(o.got[x], full, o.shape(x)) or (None if predict else early_unbroadcast(o, x)))

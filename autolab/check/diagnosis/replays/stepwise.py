@@ -206,8 +206,7 @@ class Chain:
         for step in self.steps:
             raw = step.names["raw"]
             raw = [values[s] if s is not None and step.has_rule(k) else raw[k] for k, s in enumerate(step.sources)]
-            arguments = (raw,) if step.row.variadic else raw
-            values[step.place] = np.asarray(step.row.forward(*arguments, **{k: step.names[k] for k in step.row.settings}))
+            values[step.place] = np.asarray(step.row.forward(*raw, **{k: step.names[k] for k in step.row.settings}))
         return values
 
     def changed(self, x: str, changes: Mapping[tuple[int, int], np.ndarray]) -> np.ndarray:
