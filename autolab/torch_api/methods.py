@@ -100,6 +100,13 @@ AUGMENTED = {
     "__iand__": pointwise.bitwise_and, "__ior__": pointwise.bitwise_or, "__ixor__": pointwise.bitwise_xor,
     "__ilshift__": pointwise.bitwise_left_shift, "__irshift__": pointwise.bitwise_right_shift,
 }  # fmt: skip
+
+
+def representation() -> Callable[..., Any]:
+    written: Callable[..., Any] = import_module("autolab.torch_api.printing").tensor_repr
+    return entitle(written, "__repr__", written.__doc__)
+
+
 OPERATORS: dict[str, Any] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
     "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
@@ -115,7 +122,7 @@ OPERATORS: dict[str, Any] = {
     **{name: quick_update(inplace.augmented_assignment(AUGMENTED[name].__name__, AUGMENTED[name]), of_arrays)
        for name, of_arrays in (("__iadd__", operators.add), ("__isub__", operators.sub), ("__imul__", operators.mul))},
     "__getitem__": quick_read(index.getitem), "__setitem__": quick_write(inplace.setitem),
-    "__repr__": LazyMethod("__repr__", lambda: import_module("autolab.torch_api.printing").tensor_repr),
+    "__repr__": LazyMethod("__repr__", representation),
 }  # fmt: skip
 
 
