@@ -40,7 +40,7 @@ def unary(row: Op, doc: str, example: str, *, inplace: bool = True, **forms: Any
             return into(out, function, input)
         if run is None:
             run = row.run
-        return run(input)  # type: ignore[no-any-return]
+        return run(input)
 
     doc = f"{doc} Entry by entry; result of the same shape.{example_of(row.name, example)}"
     return declare(function, row.name, doc, method=True, inplace=inplace, **forms)
@@ -76,7 +76,7 @@ def binary(row: Op, doc: str, example: str, numbers: str = "either", *, inplace:
         operands(name, input, other, numbers)
         if refuse is not None and not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
             refuse(*(getattr(t, "payload", t) for t in (input, other)))
-        return row.run(input, other)  # type: ignore[no-any-return]
+        return row.run(input, other)
 
     how = "Integers and bools only. Entry by entry; shapes broadcast." if bits else "Entry by entry; shapes broadcast, dtypes promote."
     return declare(function, name, f"{doc} {how}{example_of(name, example)}", method=True, inplace=inplace, **forms)
