@@ -461,7 +461,7 @@ def node_classes(op: Op) -> dict[str, Any]:
 
 
 def source(op: Op) -> str:
-    """All that is generated for a row, for reading."""
+    """The functions that run a row and its rules, for reading."""
     if not can_specialise(op):
         return f"# {op.name} has {'any number of inputs' if op.variadic else 'several results'}: it takes the general way.\n"
     masks = [m for m in range(1, 1 << len(op.inputs)) if not m & ~op.mask]
