@@ -12,11 +12,12 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autolab\.")
 # But an imaginary part must not get lost without a word: what drops it on purpose says so itself.
 _warnings.filterwarnings("error", message="Casting complex values", category=RuntimeWarning, module=r"autolab\.")
 
-from autolab.memory import keep_freed_memory as _keep_freed_memory
+from autolab.memory import collector_paused as _collector_paused, keep_freed_memory as _keep_freed_memory
 
 _keep_freed_memory()
 
-from autolab import autograd, fast as _fast
+with _collector_paused():
+    from autolab import autograd, fast as _fast
 from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from autolab.autograd.grad_mode import is_inference
@@ -32,23 +33,24 @@ from autolab.torch_api.creation import (
     as_tensor, device, empty_like, from_dlpack, from_numpy, full_like, get_default_dtype, is_tensor, ones_like, set_default_dtype, tensor,
     zeros_like,
 )  # fmt: skip
+from autolab.torch_api.families import FAMILY_OF as _FAMILY_OF, load_family as _load_family
 from autolab.torch_api.generator import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from autolab.torch_api import inplace as _inplace
 from autolab.torch_api.lazy import LazyFinder as _LazyFinder, bind_lazy_methods as _bind_lazy_methods, lazy as _lazy
-from autolab.torch_api.public import functions as _functions
+from autolab.torch_api.public import DECLARED as _DECLARED, functions as _functions
 from autolab.torch_api.settings import (
     channels_last, channels_last_3d, contiguous_format, e, inf, nan, newaxis, pi, preserve_format, strided,
 )  # fmt: skip
-from autolab.torch_api.printing import set_printoptions
 from autolab.version import __version__
 
 float, double, half = float32, float64, float16
 cfloat, cdouble = complex64, complex128
 int, long, short = int32, int64, int16
-for _name, _function in _functions():  # each is declared at its definition, in a file a family
+for _name, _function in _functions(_DECLARED):  # each is declared at its definition, in a file a family
     setattr(_sys.modules[__name__], _name, _function)
 for _name in _inplace.FUNCTIONS.split():
-    setattr(_sys.modules[__name__], _name, getattr(Tensor, _name))
+    if _name not in _FAMILY_OF:
+        setattr(_sys.modules[__name__], _name, getattr(Tensor, _name))
 
 # What PyTorch has here too, with the same arguments.
 _OF_NN = (
@@ -73,6 +75,7 @@ _NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
     "get_autocast_dtype": "autolab.amp.autocast_mode", "is_autocast_cache_enabled": "autolab.amp.autocast_mode",
     "clear_autocast_cache": "autolab.amp.autocast_mode", "save": "autolab.serialization", "load": "autolab.serialization",
+    "set_printoptions": "autolab.torch_api.printing",
     "vmap": "autolab.func", "compile": "autolab.compiler", "exercises": "autolab.utils.exercises",
 }  # fmt: skip
 _MATRICES = (
@@ -170,6 +173,9 @@ def __getattr__(name: str) -> object:
 
         if name in _TABLE:
             return _TABLE[name]
+    if name in _FAMILY_OF:
+        _load_family(_FAMILY_OF[name])
+        return globals()[name]
     return _load(name)
 
 

@@ -20,9 +20,11 @@ from autolab.engine.node import AccumulateGrad, Edge, Node
 from autolab.engine.node import edge_of as edge_of_tensor
 from autolab.engine.op import ADJOINT
 from autolab.engine.tensor import Tensor
+from autolab.fast.codegen import NAMES
 from autolab.fast.kernel import LARGE
 from autolab.fast.large import compile_in_place
 from autolab.fast.row import can_specialise
+from autolab.fast.step import compile_step
 
 by_number = attrgetter("seq")
 
@@ -35,7 +37,7 @@ def run_pass(
     starts: list[Any] = [edge_of_tensor(r) if isinstance(r, Tensor) else r for r in roots]
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
     sums: set[Any] = set()  # those of them that are arrays made here, by adding: more can be added in place
-    number, node = next_pass(), None  # noqa: F841  for `running`
+    number, node = next_pass(), None  # both also for `running`
     order, waiting = schedule_by_number(starts)
     wanted: dict[Any, Any] = {}
     needed: set[Any] = set()
@@ -60,65 +62,65 @@ def run_pass(
     usual, free = modes.anomaly is None, not retain_graph
     plain = usual and (not wanted or all(type(target) is AccumulateGrad for target in wanted))
     in_place = not create_graph
-    ready: tuple[Any, ...] = ()
+    direct = plain and in_place and goal is None and number >= FIRST_PASSES
+    ready: list[Any] = []
     for node in order:
-        g = take(node, None)
-        if node.outputs != 1:
-            g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
-        if node.hooks is None and (plain or (usual and node not in wanted)):
-            if type(g) is ndarray and g.size >= LARGE and in_place:
-                outgoing = gi = None  # let go of them, and count before g is on its way to another function
-                over = is_sole_owner(g)
-                in_memory = in_place_of(node)
-                outgoing = node.run(g, False) if in_memory is None else in_memory(node, g, over)
+        step = None
+        if direct:
+            try:
+                step = STEPS[type(node)]
+            except KeyError:
+                step = STEPS[type(node)] = compile_step(type(node))
+        if step is None or not step(node, pending, sums, waiting, ready, free):
+            g = take(node, None)
+            if node.outputs != 1:
+                g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
+            if node.hooks is None and (plain or (usual and node not in wanted)):
+                if type(g) is ndarray and g.size >= LARGE and in_place:
+                    over = is_sole_owner(g)
+                    in_memory = in_place_of(node)
+                    outgoing = node.run(g, False) if in_memory is None else in_memory(node, g, over)
+                    if free:
+                        node.release()
+                else:
+                    outgoing = node.run(g, create_graph, free)
+            else:
+                g, outgoing = run_node(node, g, wanted, needed, captured, create_graph)
+                if outgoing is None:
+                    continue
                 if free:
                     node.release()
-            else:
-                outgoing = node.run(g, create_graph, free)
-        else:
-            g, outgoing = run_node(node, g, wanted, needed, captured, create_graph)
-            if outgoing is None:
-                continue
-            if free:
-                node.release()
-        edges = node.edges
-        if goal is not None:
-            edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
-        k = -1
-        for edge in edges:  # counted by hand: on a pair of two, zip takes longer than all the rest
-            k += 1
-            if edge is None:
-                continue
-            gi = outgoing[k]
-            if gi is not None:
-                if edge not in pending:
-                    pending[edge] = gi
-                elif edge in sums:
-                    pending[edge] += gi
-                elif type(gi) is not ndarray:
-                    pending[edge] = pending[edge] + gi
-                else:
-                    there = take(edge)
-                    if in_place and gi.size >= LARGE:
-                        first, second = is_sole_owner(there), is_sole_owner(gi, 1)  # `outgoing` holds gi too
-                        pending[edge] = add_over(there, gi, first, second)
+            edges = node.edges
+            if goal is not None:
+                edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
+            k = -1
+            for edge in edges:  # counted by hand: on a pair of two, zip takes longer than all the rest
+                k += 1
+                if edge is None:
+                    continue
+                gi = outgoing[k]
+                if gi is not None:
+                    if edge not in pending:
+                        pending[edge] = gi
+                    elif edge in sums:
+                        pending[edge] += gi
+                    elif type(gi) is ndarray and in_place:
+                        add_arrays(pending, sums, edge, gi, 2)  # `outgoing` holds gi too
                     else:
-                        pending[edge] = there + gi
-                    there = None
-                    sums.add(edge)
-            if edge in waiting:  # an accumulator
-                left = waiting[edge] = waiting[edge] - 1
-                if not left:
-                    ready += (edge,)
+                        pending[edge] = pending[edge] + gi
+                if edge in waiting:  # an accumulator
+                    left = waiting[edge] = waiting[edge] - 1
+                    if not left:
+                        ready.append(edge)
+            g = gi = outgoing = None  # let go: what comes next may keep, or write over, an array that nobody else holds
         if ready:
-            g = gi = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
             for node in ready:
                 if inputs is None or node in wanted:
                     g = take(node, None)
                     owned = asked is None and is_sole_owner(g)
                     node.accumulate(g, asked, accumulate, create_graph, owned)
                     g = None
-            ready = ()
+            ready.clear()
 
 
 def schedule_by_number(starts: list[Any]) -> tuple[list[Node], dict[Any, int]]:
@@ -132,17 +134,20 @@ def schedule_by_number(starts: list[Any]) -> tuple[list[Node], dict[Any, int]]:
     for start in starts:
         root: Any = start[0] if type(start) is tuple else start
         if type(root) is AccumulateGrad:
+            remember(root)
             waiting[root] = 0
         elif root not in seen:
             remember(root)
             append(root)
     for node in order:  # it grows meanwhile
         for edge in node.edges:
-            if edge in waiting:
-                waiting[edge] += 1
-            elif edge not in seen:
+            if edge in seen:
+                if edge in waiting:
+                    waiting[edge] += 1
+            else:
                 kind = type(edge)
                 if kind is AccumulateGrad:
+                    remember(edge)
                     waiting[edge] = 1
                 elif kind is not tuple:
                     remember(edge)
@@ -154,6 +159,8 @@ def schedule_by_number(starts: list[Any]) -> tuple[list[Node], dict[Any, int]]:
     return order, waiting
 
 
+FIRST_PASSES = 2  # of a process: they go without `step`, which takes as long to write as a hundred nodes to run
+STEPS: dict[type[Node], Callable[..., bool] | None] = {}
 IN_PLACE: dict[type[Node], Callable[..., Any] | None] = {}
 
 
@@ -184,9 +191,26 @@ def _count_references() -> int:
 OWN_REFS = _count_references()
 
 
+def add_arrays(pending: dict[Any, Any], sums: set[Any], edge: Any, gi: Any, others: int) -> None:
+    """Add an array to the gradient that waits at an edge, in the memory of one of them if it is large and nobody else holds it.
+
+    others: how many references to gi the caller has.
+    """
+    there = pending.pop(edge)
+    if gi.size >= LARGE:
+        first, second = is_sole_owner(there), is_sole_owner(gi, others)
+        pending[edge] = add_over(there, gi, first, second)
+    else:
+        pending[edge] = there + gi
+    sums.add(edge)
+
+
 def add_over(a: Any, b: Any, over_a: bool, over_b: bool) -> Any:
     """a + b, in the memory of one of them if that may be written over."""
     over = a if over_a else b if over_b else None
     if over is None or a.shape != b.shape or a.dtype != b.dtype:
         return a + b
     return np.add(a, b, out=over)
+
+
+NAMES["add_arrays"] = add_arrays

@@ -288,7 +288,24 @@ def history_text(slot: Slot, k: int) -> str:
 
 def run_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     """The text of a node's `run`: check the saved values, run the rules, undo broadcasting; fills `names`."""
-    lines = ["def run(node, g, create_graph, free=False):", "    if g is None:", "        return general_run(node, g, create_graph, free)"]
+    general = "return general_run(node, g, create_graph, free)"
+    lines = ["def run(node, g, create_graph, free=False):", "    if g is None:", f"        {general}"]
+    returned = [f"g_{x}" if x in gradients_of(op, plan) else "None" for x in op.inputs]
+    lines += [*rule_lines(op, plan, names, "raise RuntimeError(FREED) from None", general), f"    return {', '.join(returned)},"]
+    return "\n".join(lines) + "\n"
+
+
+def gradients_of(op: Op, plan: Plan) -> list[str]:
+    """The inputs that get a gradient, in the order of the rules."""
+    return [op.inputs[i] for i, _, _ in plan.rules]
+
+
+def rule_lines(op: Op, plan: Plan, names: dict[str, Any], freed: str, written: str, revive: bool = True) -> list[str]:
+    """From `g` to `g_x` of each input, and `node.saved` released if it is to `free` it; fills `names` with what it needs.
+
+    freed, written: what is done where the saved values are released already, or have been written to. revive: also for `create_graph`.
+    """
+    lines: list[str] = []
     targets, guards, values = [], [], []
     for k, slot in enumerate(plan.slots):
         values.append(f"v{k}")
@@ -297,27 +314,24 @@ def run_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
             targets += [f"version{k}", f"at{k}"]
             guards.append(f"version{k}[0] != at{k}")
     if targets:
-        lines += ["    try:", f"        {', '.join(targets)}, = node.saved"]
-        lines += ["    except TypeError:  # None", "        raise RuntimeError(FREED) from None"]
+        lines += ["    try:", f"        {', '.join(targets)}, = node.saved", "    except TypeError:  # None", f"        {freed}"]
     if guards:
-        lines += [f"    if {' or '.join(guards)}:", "        return general_run(node, g, create_graph, free)"]
+        lines += [f"    if {' or '.join(guards)}:", f"        {written}"]
     revived = [f"        v{k} = {text}" for k, slot in enumerate(plan.slots) if (text := history_text(slot, k))]
-    if revived:
+    if revived and revive:
         lines += ["    if create_graph:", *revived]
     for k, (_, wanted) in enumerate(plan.shared):
         lines.append(f"    s{k} = shared_{k}({', '.join(values[w] for w in wanted)})")
     values += [f"s{k}" for k in range(len(plan.shared))]
-    returned = ["None"] * len(op.inputs)
     for i, _, wanted in plan.rules:
         x = op.inputs[i]
         lines.append(f"    g_{x} = {rule_call(op, x, ['g', *(values[k] for k in wanted)], names)}")
-        returned[i] = f"g_{x}"
     if op.broadcasts:
         lines += ["    if node.input_meta is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.input_meta"]
         for i, _, _ in plan.rules:
             x = op.inputs[i]
             lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
-    return "\n".join([*lines, *release_lines(plan), f"    return {', '.join(returned)},"]) + "\n"
+    return [*lines, *release_lines(plan)]
 
 
 def rule_call(op: Op, x: str, values: list[str], names: dict[str, Any]) -> str:
@@ -356,10 +370,17 @@ def compile_run(op: Op, plan: Plan) -> Callable[..., Any] | None:
         return compile_joined(op, plan)
     if not can_specialise(op):
         return None
+    names = names_of_rules(op, plan)
+    run: Any = define("run", run_source(op, plan, names), names, f"<gradients of {op.name}>")
+    run.written_for = plan
+    return run  # type: ignore[no-any-return]
+
+
+def names_of_rules(op: Op, plan: Plan) -> dict[str, Any]:
+    """What the text of `rule_lines` calls."""
     names: dict[str, Any] = {f"rule_{op.inputs[i]}": rule.function for i, rule, _ in plan.rules}
     names |= {f"kernel_{op.inputs[i]}": rule.compute for i, rule, _ in plan.rules}
-    names |= {f"shared_{k}": function for k, (function, _) in enumerate(plan.shared)}
-    return define("run", run_source(op, plan, names), names, f"<gradients of {op.name}>")
+    return names | {f"shared_{k}": function for k, (function, _) in enumerate(plan.shared)}
 
 
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
@@ -440,7 +461,7 @@ def node_classes(op: Op) -> dict[str, Any]:
 
 
 def source(op: Op) -> str:
-    """All that is generated for a row, for reading."""
+    """The functions that run a row and its rules, for reading."""
     if not can_specialise(op):
         return f"# {op.name} has {'any number of inputs' if op.variadic else 'several results'}: it takes the general way.\n"
     masks = [m for m in range(1, 1 << len(op.inputs)) if not m & ~op.mask]

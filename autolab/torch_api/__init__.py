@@ -1,18 +1,21 @@
 """PyTorch's names bound to rows: here `dim` becomes `axis` and `keepdim` becomes `keepdims`, and nowhere else.
 
-One file a family. A function says at its definition in which forms it is public; `methods` gives Tensor its methods and operators.
+One file a family. A function says at its definition in which forms it is public; `methods` gives Tensor its methods and operators, and
+`families` lists those that are loaded when they are first used.
 """
 
 from autolab.torch_api import (
-    comparisons, complex_numbers, creation, cumulative, diagonals, dtype_info, generator, index, inplace, joining, layout,
-    legacy_constructors, linalg, methods, more_creation, more_pointwise, pointwise, printing, products, random, reduce,
-    scatter, settings, shape, sorting, special, storage, transposes, view_copies, views,
+    complex_numbers, creation, families, generator, index, inplace, layout, legacy_constructors, linalg, methods, pointwise, reduce,
+    settings, shape, transposes,
 )  # fmt: skip
+from autolab.torch_api.lazy import lazy as _lazy
+
+families.bind_families()
+methods.bind()
 
 __all__ = [
-    "comparisons", "complex_numbers", "creation", "cumulative", "diagonals", "dtype_info", "generator", "index", "inplace", "joining",
-    "layout", "legacy_constructors", "linalg", "methods", "more_creation", "more_pointwise", "pointwise", "printing", "products",
-    "random", "reduce", "scatter", "settings", "shape", "sorting", "special", "storage", "transposes", "view_copies", "views",
+    "comparisons", "complex_numbers", "creation", "cumulative", "diagonals", "dtype_info", "families", "generator", "index", "inplace",
+    "joining", "layout", "legacy_constructors", "linalg", "methods", "more_creation", "more_pointwise", "pointwise", "printing",
+    "products", "random", "reduce", "scatter", "settings", "shape", "sorting", "special", "storage", "transposes", "view_copies", "views",
 ]  # fmt: skip
-
-methods.bind()
+__getattr__ = _lazy(__name__, __all__)

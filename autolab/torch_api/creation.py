@@ -423,7 +423,7 @@ def _like(make: Any, shared: bool = False) -> Any:
         )
         return made
 
-    like.__name__ = f"{make.__name__}_like"
+    like.__name__, like.__module__ = f"{make.__name__}_like", make.__module__
     like.__doc__ = f"""`{make.__name__}` with the shape, and by default the dtype, of another tensor.
 
 >>> x = torch.{make.__name__}_like(torch.tensor([[1.0, 2.0]], dtype=torch.float64))

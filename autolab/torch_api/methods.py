@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import operator as operators
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -25,16 +26,14 @@ from autolab.torch_api import (
     inplace,
     legacy_constructors,
     linalg,
-    more_creation,
     overriding,
     pointwise,
-    printing,
     shape,
     transposes,
 )
 from autolab.torch_api.lazy import LazyMethod
 from autolab.torch_api.numpy_names import copy_name_and_doc, with_numpy_names
-from autolab.torch_api.public import DECLARED, entitle
+from autolab.torch_api.public import DECLARED, Declaration, entitle
 
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, *dtypes.NUMBERS, np.generic, np.ndarray)
@@ -101,6 +100,13 @@ AUGMENTED = {
     "__iand__": pointwise.bitwise_and, "__ior__": pointwise.bitwise_or, "__ixor__": pointwise.bitwise_xor,
     "__ilshift__": pointwise.bitwise_left_shift, "__irshift__": pointwise.bitwise_right_shift,
 }  # fmt: skip
+
+
+def representation() -> Callable[..., Any]:
+    written: Callable[..., Any] = import_module("autolab.torch_api.printing").tensor_repr
+    return entitle(written, "__repr__", written.__doc__)
+
+
 OPERATORS: dict[str, Any] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
     "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
@@ -116,7 +122,7 @@ OPERATORS: dict[str, Any] = {
     **{name: quick_update(inplace.augmented_assignment(AUGMENTED[name].__name__, AUGMENTED[name]), of_arrays)
        for name, of_arrays in (("__iadd__", operators.add), ("__isub__", operators.sub), ("__imul__", operators.mul))},
     "__getitem__": quick_read(index.getitem), "__setitem__": quick_write(inplace.setitem),
-    "__repr__": printing.tensor_repr,
+    "__repr__": LazyMethod("__repr__", representation),
 }  # fmt: skip
 
 
@@ -331,7 +337,7 @@ def _new(make: Any, what: str) -> tuple[str, Callable[..., Any]]:
 
 # Methods of a few words, each with what its documentation says and an example; properties; and what Python itself asks for.
 SPECIAL: dict[str, Any] = {
-    "item": item, "numpy": numpy, "tolist": tolist, "type": type_name, "new_empty_strided": more_creation.new_empty_strided,
+    "item": item, "numpy": numpy, "tolist": tolist, "type": type_name,
     "dim": ("The number of dims, as `ndim`.\n\n>>> torch.zeros(2, 3).dim()\n2\n", lambda self: self.ndim),
     "ndimension": ("The number of dims, as `ndim`.\n\n>>> torch.zeros(2, 3).ndimension()\n2\n", lambda self: self.ndim),
     "where": (
@@ -399,17 +405,23 @@ tensor([2., 3.])
 }  # fmt: skip
 
 
-def bind() -> None:
-    """Give Tensor the methods declared where they are defined, and everything in the tables above."""
-    for declared in DECLARED:
+def declared_methods(declarations: Iterable[Declaration]) -> Iterator[tuple[str, Any]]:
+    """The names of Tensor's methods and what they stand for."""
+    for declared in declarations:
         if declared.method:
             function = with_numpy_names(declared.function)
             for name in declared.names:
-                setattr(Tensor, name, function)
+                yield name, function
         if declared.inplace:
             write = inplace.inplace_form(declared.names[0], declared.function)
             for name in declared.names:
-                setattr(Tensor, f"{name}_", write)
+                yield f"{name}_", write
+
+
+def bind() -> None:
+    """Give Tensor the methods that have been declared, and everything in the tables above."""
+    for name, function in declared_methods(DECLARED):
+        setattr(Tensor, name, function)
     for table in (OPERATORS, SPECIAL, legacy_constructors.FACTS):
         for name, function in table.items():
             if isinstance(function, tuple):

@@ -15,7 +15,7 @@ from autolab.torch_api import creation
 from autolab.torch_api.creation import _floating, as_tensor, finish, from_dlpack, numpy_dtype
 from autolab.torch_api.device import require_cpu
 from autolab.torch_api.dims import lengths_of, whole
-from autolab.torch_api.public import public
+from autolab.torch_api.public import method, public
 from autolab.transforms.level import TransformTensor, created
 
 
@@ -109,6 +109,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
     return finish(np.lib.stride_tricks.as_strided(flat, lengths, [s * kind.itemsize for s in stride]), requires_grad, device)
 
 
+@method
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                       layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory with a stride in entries for each dim, in this tensor's dtype; inside vmap each sample gets its own.

@@ -224,6 +224,7 @@ def entries(self: Tensor) -> Any:
 @functools.cache
 def methods() -> dict[str, Any]:
     """All that a class with a `__torch_function__` has in place of Tensor's own."""
+    importlib.import_module("autolab.torch_api.families").load_families()
     for name in [name for name, m in vars(Tensor).items() if isinstance(m, LazyMethod) and name.startswith("__")]:
         getattr(Tensor, name)  # operators are made, if nobody has asked for them yet
     members = {name: m for name, m in vars(Tensor).items() if name not in ENGINE_NAMES and isinstance(m, types.FunctionType | property)}
@@ -247,6 +248,7 @@ def watch_functions() -> None:
     """From now on the functions of the package ask their arguments, those that are loaded later too."""
     global watching
     watching = True
+    importlib.import_module("autolab.torch_api.families").load_families()
     for home in HOMES:
         module = importlib.import_module(home)
         vars(module).update({name: watched(home, name, found) for name, found in vars(module).items()})

@@ -32,10 +32,15 @@ NONE: dict[str, Any] = {}
 def unary(row: Op, doc: str, example: str, *, inplace: bool = True, **forms: Any) -> Any:
     """PyTorch's function for a row of one input: also a method, and in place unless told otherwise."""
 
+    run: Any = None  # of the row, which writes it when it is first asked for
+
     def function(input: Tensor, *, out: Any = None) -> Tensor:
+        nonlocal run
         if out is not None:
             return into(out, function, input)
-        return row.run(input)
+        if run is None:
+            run = row.run
+        return run(input)
 
     doc = f"{doc} Entry by entry; result of the same shape.{example_of(row.name, example)}"
     return declare(function, row.name, doc, method=True, inplace=inplace, **forms)
@@ -46,6 +51,8 @@ NUMBERS = (*dtypes.NUMBERS, np.generic, np.ndarray)
 
 def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None:
     """Raise TypeError for what is not an operand. `numbers`: whether "either", the "second" or "none" of them may be a number."""
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        return
     for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
         if isinstance(value, Tensor):
             continue
@@ -69,7 +76,7 @@ def binary(row: Op, doc: str, example: str, numbers: str = "either", *, inplace:
         operands(name, input, other, numbers)
         if refuse is not None and not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
             refuse(*(getattr(t, "payload", t) for t in (input, other)))
-        return apply(row, (input, other), NONE)
+        return row.run(input, other)
 
     how = "Integers and bools only. Entry by entry; shapes broadcast." if bits else "Entry by entry; shapes broadcast, dtypes promote."
     return declare(function, name, f"{doc} {how}{example_of(name, example)}", method=True, inplace=inplace, **forms)
@@ -222,7 +229,7 @@ def add(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     if older:
         (input, other), (alpha,) = numbers_last("add", (input, other, *older), 2, "add(input, other, *, alpha=1)")
     operands("add", input, other)
-    return apply(rows.add, (input, other if type(alpha) is int and alpha == 1 else scaled(input, other, alpha)), NONE)
+    return rows.add.run(input, other if type(alpha) is int and alpha == 1 else scaled(input, other, alpha))
 
 
 @public(method=True, inplace=True, out=True, aliases="subtract")
@@ -235,7 +242,7 @@ def sub(input: Any, other: Any, *older: Any, alpha: Any = 1) -> Tensor:
     if older:
         (input, other), (alpha,) = numbers_last("sub", (input, other, *older), 2, "sub(input, other, *, alpha=1)")
     operands("sub", input, other)
-    return apply(rows.sub, (input, other if type(alpha) is int and alpha == 1 else scaled(input, other, alpha)), NONE)
+    return rows.sub.run(input, other if type(alpha) is int and alpha == 1 else scaled(input, other, alpha))
 
 
 @public(method=True, inplace=True, out=True, aliases="divide true_divide")

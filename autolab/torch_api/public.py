@@ -8,7 +8,7 @@ gives `torch.add`, `torch.add(..., out=...)`, `Tensor.add` and `Tensor.add_`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from autolab.torch_api.numpy_names import with_numpy_names
@@ -69,9 +69,9 @@ def example_of(name: str, example: str) -> str:
     return f"\n\n>>> {name}({given})\n{result}\n"
 
 
-def functions() -> Iterator[tuple[str, Any]]:
+def functions(declarations: Iterable[Declaration]) -> Iterator[tuple[str, Any]]:
     """The names of the package and what they stand for. Methods and operators are bound to functions without `out`, and pay nothing."""
-    for declared in DECLARED:
+    for declared in declarations:
         if declared.package:
             function = declared.function
             made = with_out(function, declared.creates) if declared.out else with_numpy_names(function)

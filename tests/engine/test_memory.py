@@ -191,11 +191,16 @@ def test_a_thousand_steps_of_training_leave_no_garbage(x):
 
     model = nn.Sequential(nn.Linear(8, 4, dtype=torch.float64), nn.Tanh(), nn.Linear(4, 1, dtype=torch.float64))
     optimizer = torch.optim.Adam(model.parameters())
+
+    def train(steps):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+
+    train(5)  # code is written in the first of them
     gc.collect()
-    for _ in range(1000):
-        optimizer.zero_grad()
-        model(x).sum().backward()
-        optimizer.step()
+    train(1000)
     assert gc.collect() == 0
 
 

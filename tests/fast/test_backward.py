@@ -6,7 +6,7 @@ import pytest
 import autolab
 from autolab.autograd.graph import get_gradient_edge
 from autolab.engine.backward import schedule, steps
-from autolab.fast.backward import run_pass, schedule_by_number
+from autolab.fast.backward import FIRST_PASSES, STEPS, run_pass, schedule_by_number
 
 pytestmark = pytest.mark.speed
 
@@ -35,7 +35,22 @@ def itself(x, y, z):
     return x
 
 
-PROGRAMS = [shared, several_results, views, functions, itself]
+def numbers(x, y, z):
+    h = x[0]
+    for _ in range(3):
+        h = (h * y[1] + z[0]).tanh()
+    return h
+
+
+def recurrent(x, y, z):
+    W = x[:4].outer(y[:4])
+    h = W * 0.5
+    for _ in range(3):
+        h = (W @ h + y[:4]).tanh()
+    return h.sum() * z.sum()
+
+
+PROGRAMS = [shared, several_results, views, functions, itself, numbers, recurrent]
 
 
 class Scaled(autolab.autograd.Function):
@@ -100,3 +115,27 @@ def test_a_zero_gradient_passes_through_the_rules_of_a_single_number(zero):
     x = autolab.tensor(0.3, requires_grad=True)
     zero(x.sigmoid()).backward()
     assert x.grad.item() == 0
+
+
+@pytest.mark.parametrize(
+    ("made", "written"), [(lambda x: x * x, True), (lambda x: x.split(2)[0], False), (lambda x: Scaled.apply(x, x[0]), False)]
+)
+def test_a_step_is_written_for_rows_of_one_result(made, written):
+    y = made(autolab.ones(2, requires_grad=True) * 1)
+    for _ in range(FIRST_PASSES + 1):
+        y.sum().backward(retain_graph=True)
+    assert (STEPS[type(y.grad_fn)] is not None) == written
+
+
+def test_a_written_step_leaves_a_saved_value_that_was_changed_to_the_loop():
+    for _ in range(FIRST_PASSES + 2):
+        x = autolab.ones(2, requires_grad=True) * 1
+        y = (x * x).sum()
+        y.backward()
+    assert STEPS[type(y.grad_fn.next_functions[0][0])] is not None
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.backward()
+    y = (x * x).sum()
+    x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()

@@ -3,6 +3,8 @@ import sys
 
 import pytest
 
+from autolab.torch_api import families
+
 # what NumPy has not loaded already and what would double the cost of `import autolab`
 SLOW = {
     "asyncio",
@@ -51,6 +53,37 @@ def test_printing_a_tensor_does_not_load_bfloat16():
 def test_importing_autolab_asks_about_notebooks_only_in_one(added):
     assert "autolab.utils.tracebacks" not in added
     assert "autolab.utils.tracebacks" in modules_after("import IPython, autolab")
+
+
+@pytest.mark.parametrize("use", ["autolab.topk", "autolab.Tensor.topk", "autolab.ones(2).topk", "from autolab import topk"])
+def test_a_family_of_functions_is_loaded_with_the_first_use_of_a_name(added, use):
+    listed = {f"autolab.torch_api.{family}" for family in families.FUNCTIONS | families.METHODS}
+    assert not added & listed
+    assert "autolab.torch_api.sorting" in modules_after(f"import autolab\n{use}")
+
+
+def test_names_of_families_are_there_before_they_are_loaded(added):
+    shown = modules_after("import autolab\nprint(*dir(autolab), *dir(autolab.Tensor))")
+    assert {name for names in (families.FUNCTIONS | families.METHODS).values() for name in names.split() if name[0] != "_"} <= shown
+    assert "autolab.torch_api.sorting" not in shown
+
+
+def test_a_class_made_before_a_family_is_loaded_goes_through_its_functions():
+    code = """
+import autolab as torch
+class Metres(torch.Tensor):
+    pass
+x = torch.ones(2).as_subclass(Metres)
+print(type(torch.topk(x, 1).values).__name__, type(x.topk(1).values).__name__, type(x.logit_()).__name__)
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "Metres Metres Metres\n"
+
+
+@pytest.mark.parametrize("before", ["enable", "disable"])
+def test_importing_autolab_leaves_the_garbage_collector_as_it_was(before):
+    code = f"import gc; gc.{before}(); import autolab; print(gc.isenabled())"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output == f"{before == 'enable'}\n"
 
 
 FOR_TRANSFORMS = {

@@ -10,9 +10,12 @@ import pytest
 
 import autolab
 from autolab.torch_api import generator, methods
+from autolab.torch_api.families import load_families
 from autolab.torch_api.public import DECLARED
 
 from .test_errors import names
+
+load_families()
 
 
 def expressions():

@@ -8,7 +8,10 @@ import pytest
 
 import autolab
 from autolab.compat.stand_ins import MODULES
+from autolab.torch_api import families, inplace
 from autolab.torch_api.public import DECLARED
+
+families.load_families()
 
 
 def test_what_the_package_lists_is_what_it_has():
@@ -17,6 +20,15 @@ def test_what_the_package_lists_is_what_it_has():
     public = {name for name in declared | held | {*autolab._NAMES} if not name.startswith("_")}
     assert public - {*autolab.__all__} == set()
     assert [name for name in autolab.__all__ if not hasattr(autolab, name)] == []
+
+
+@pytest.mark.parametrize("family", [*(families.FUNCTIONS | families.METHODS)])
+def test_a_family_declares_what_the_tables_say(family):
+    declared = [d for d in DECLARED if d.function.__module__ == f"autolab.torch_api.{family}"]
+    methods = {n for d in declared if d.method for n in d.names} | {f"{n}_" for d in declared if d.inplace for n in d.names}
+    functions = {n for d in declared if d.package for n in d.names} | methods.intersection(inplace.FUNCTIONS.split())
+    assert families.FUNCTIONS.get(family, "").split() == sorted(functions)
+    assert families.METHODS.get(family, "").split() == sorted(methods)
 
 
 def test_a_name_is_declared_once():

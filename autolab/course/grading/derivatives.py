@@ -67,6 +67,8 @@ def forget() -> None:
         _empty((f for f in vars(module).values() if isinstance(f, FunctionType) and f.__module__ == module.__name__), needed)
     _empty([node.OpNode.vjp, node.MultiOpNode.vjp, node.Node.__call__, dual.output_tangents], needed)
     CODEGEN.pop("run", None)  # writes a node's formulas out
+    quick.STEPS.clear()  # and so do these
+    quick.IN_PLACE.clear()
     for name, module in list(sys.modules.items()):
         if name.startswith("autolab.check.diagnosis.") and isinstance(module, ModuleType):
             vars(module).clear()

@@ -26,6 +26,7 @@ import autolab
 from autolab.autograd import Function
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
+from autolab.torch_api.families import load_families
 from autolab.torch_api.public import DECLARED
 from autolab.utils.tracebacks import short
 
@@ -98,6 +99,7 @@ def without_points(report: Any) -> str:
 def write_shortcuts() -> None:
     """Use every function once, recorded and not: the engine writes code for a row when it is first used."""
     quiet = {"creation", "more_creation", "random", "settings"}  # these change or make something else than a result
+    load_families()
     names = [n for d in DECLARED if d.package and d.function.__module__.rpartition(".")[2] not in quiet for n in d.names]
     operators = ("add", "sub", "mul", "truediv", "pow", "matmul", "neg", "abs", "eq", "lt", "le", "gt", "ge", "ne", "getitem")
     with warnings.catch_warnings():

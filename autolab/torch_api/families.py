@@ -1,0 +1,125 @@
+"""Families of functions that are loaded with the first use of one of their names.
+
+A first step needs few of them, and loading them all took a third of the import. The tables say which names a family declares; a test
+compares them with what it declares.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from autolab.engine.tensor import Tensor
+from autolab.torch_api import inplace
+from autolab.torch_api.lazy import LazyMethod
+from autolab.torch_api.methods import declared_methods
+from autolab.torch_api.public import DECLARED, functions
+
+# Names of the package.
+FUNCTIONS = {
+    "comparisons": "allclose equal is_floating_point is_nonzero isclose isneginf isposinf",
+    "cumulative": "corrcoef cov cumulative_trapezoid diff dist gradient renorm trapezoid trapz",
+    "diagonals": "diag diag_embed diagflat diagonal tril tril_indices triu triu_indices",
+    "dtype_info": "can_cast finfo iinfo promote_types result_type",
+    "joining": (
+        "argwhere atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes cartesian_prod column_stack combinations dsplit dstack "
+        "fliplr flipud hsplit hstack meshgrid repeat_interleave rot90 row_stack split_with_sizes tensor_split unravel_index vsplit "
+        "vstack"
+    ),
+    "more_creation": (
+        "asarray bartlett_window blackman_window empty_permuted empty_strided frombuffer hamming_window hann_window kaiser_window range "
+        "scalar_tensor"
+    ),
+    "more_pointwise": (
+        "clamp_max clamp_max_ clamp_min clamp_min_ fill float_power frexp heaviside lerp logit logit_ nan_to_num nan_to_num_ nextafter "
+        "positive rsub sgn"
+    ),
+    "products": "addbmm addcdiv addcmul addmm addmv addr baddbmm cdist chain_matmul cross inner kron pdist tensordot vander vdot",
+    "random": (
+        "_sample_dirichlet _standard_gamma bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn "
+        "randn_like randperm"
+    ),
+    "scatter": (
+        "index_copy index_fill index_put index_put_ index_reduce masked_scatter nonzero_static put scatter scatter_reduce take "
+        "take_along_dim"
+    ),
+    "sorting": (
+        "aminmax argsort bincount bucketize cummax cummin histc histogram histogramdd isin kthvalue median mode msort nanmedian "
+        "nanquantile quantile searchsorted sort topk unique unique_consecutive"
+    ),
+    "special": "digamma erfc erfinv i0 igamma igammac lgamma mvlgamma polygamma",
+    "storage": "TypedStorage UntypedStorage is_storage",
+    "view_copies": (
+        "alias_copy as_strided_copy diagonal_copy diagonal_scatter expand_copy narrow_copy permute_copy select_copy select_scatter "
+        "slice_copy slice_scatter split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy "
+        "unsqueeze_copy view_copy"
+    ),
+    "views": "as_strided as_strided_ as_strided_scatter detach detach_ resize_as_ unsafe_chunk unsafe_split unsafe_split_with_sizes",
+}
+# Names of Tensor, those that write in place among them.
+METHODS = {
+    "comparisons": "allclose equal is_floating_point is_nonzero isclose isneginf isposinf",
+    "cumulative": "corrcoef cov diff dist renorm renorm_ sum_to_size",
+    "diagonals": "diag diag_embed diagflat diagonal tril tril_ triu triu_",
+    "joining": "argwhere dsplit fliplr flipud hsplit repeat_interleave rot90 split_with_sizes tensor_split vsplit",
+    "more_creation": "new_empty_strided",
+    "more_pointwise": (
+        "clamp_max clamp_max_ clamp_min clamp_min_ float_power float_power_ frexp heaviside heaviside_ lerp lerp_ logit logit_ "
+        "nan_to_num nan_to_num_ nextafter nextafter_ positive sgn sgn_"
+    ),
+    "products": (
+        "addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ cross inner kron trace vdot"
+    ),
+    "random": "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_",
+    "scatter": (
+        "index_copy index_copy_ index_fill index_fill_ index_put index_put_ index_reduce index_reduce_ masked_scatter masked_scatter_ "
+        "nonzero_static put put_ scatter scatter_ scatter_reduce scatter_reduce_ take take_along_dim"
+    ),
+    "sorting": (
+        "aminmax argsort bincount cummax cummin histc histogram kthvalue median mode msort nanmedian nanquantile quantile sort topk "
+        "unique unique_consecutive"
+    ),
+    "special": (
+        "digamma digamma_ erfc erfc_ erfinv erfinv_ i0 i0_ igamma igamma_ igammac igammac_ lgamma lgamma_ mvlgamma mvlgamma_ polygamma "
+        "polygamma_"
+    ),
+    "storage": "storage untyped_storage",
+    "view_copies": "diagonal_scatter narrow_copy select_scatter slice_scatter",
+    "views": (
+        "apply_ as_strided as_strided_ as_strided_scatter detach detach_ fill_diagonal_ map2_ map_ resize_ resize_as_ set_ "
+        "share_memory_ squeeze_ storage_offset swapaxes_ swapdims_ t_ transpose_ unfold unsafe_chunk unsafe_split "
+        "unsafe_split_with_sizes unsqueeze_"
+    ),
+}
+FAMILY_OF = {name: family for family, names in FUNCTIONS.items() for name in names.split()}
+
+
+def load_family(family: str) -> None:
+    """Load a family, and give the package and Tensor what it declares."""
+    import_module(f"autolab.torch_api.{family}")
+    names = {*FUNCTIONS.get(family, "").split(), *METHODS.get(family, "").split()}
+    declared = [d for d in DECLARED if d.names[0] in names]
+    for name, function in declared_methods(declared):
+        if isinstance(vars(Tensor)[name], LazyMethod):  # and not what somebody else has put there
+            setattr(Tensor, name, function)
+    in_place = ((name, vars(Tensor)[name]) for name in inplace.FUNCTIONS.split() if name in names)
+    for name, function in (*functions(declared), *in_place):
+        vars(sys.modules["autolab"]).setdefault(name, function)
+
+
+def load_families() -> None:
+    """Load all of them, for those who want to see every function."""
+    for family in FUNCTIONS | METHODS:
+        load_family(family)
+
+
+def load_method(family: str, name: str) -> object:
+    load_family(family)
+    return vars(Tensor)[name]
+
+
+def bind_families() -> None:
+    """Give Tensor the methods of families that are not loaded."""
+    for family, names in METHODS.items():
+        for name in names.split():
+            setattr(Tensor, name, LazyMethod(name, lambda family=family, name=name: load_method(family, name)))  # type: ignore[misc]
