@@ -273,19 +273,21 @@ class StateMachine(Panel):
     """A panel whose state changes by actions: `begin` is the first state, `act(state, action)` gives the next one, `make(state)` its
     frame, `actions(state)` what can be done in it. States are immutable, hashable values; the buttons are the actions.
 
-    `walk`: actions that are likely, in their order; what is a few actions away from it is computed in advance. `page_states`: so many
-    states fit into a page.
+    `walk`: actions that are likely, in their order; what is a few actions away from it is computed in advance, and so it is of `walks`,
+    which a hand may take. `page_states`: so many states fit into a page.
     """
 
     ask = traitlets.Dict(help="an action whose result is not known in advance").tag(sync=True)
 
-    def __init__(self, title, begin, act, show, actions, columns, size, walk=(), page_states=None, **more):
+    def __init__(self, title, begin, act, show, actions, columns, size, walk=(), walks=(), page_states=None, **more):
         self._act, self._show, self._actions, self._page_states = act, show, actions, page_states
         self._states = {begin: 0}
         self._edges = {}
-        here, self._walk = begin, tuple(walk)
-        for action in walk:
-            here = self._successor(here, action)
+        self._walk = tuple(walk)
+        for way in (walk, *walks):
+            here = begin
+            for action in way:
+                here = self._successor(here, action)
         self._explore(STATES)
         control = {"kind": "actions", "name": "state", "label": "State", "stops": list(range(len(self._states))), "texts": [], "start": 0}
         super().__init__(title, [control], self._frame_of, columns, size, **more)

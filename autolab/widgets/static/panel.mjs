@@ -139,11 +139,11 @@ function panel(model, el) {
     quiet = false;
   }
 
-  function act(action) {
+  function act(action, forget) {
     const to = shown.next[action], at = model.get("at");
     way = 1;
-    if (to === undefined) return;
-    if (to !== null) { go({ ...at, [machine.name]: to }); return; }
+    if (to === undefined || shown.key !== keyOf(at)) return; // Python has been asked where that leads
+    if (to !== null) { go({ ...at, [machine.name]: to }, forget); return; }
     const ask = model.get("ask");
     status.textContent = ask ? "Asking Python." : BEYOND;
     if (ask) change(model, { ask: { state: at[machine.name], action, n: (ask.n || 0) + 1 } });
@@ -333,7 +333,8 @@ function panel(model, el) {
     }
     listing.textContent = frame.code || "";
     if (machine) {
-      const names = Object.keys(frame.next), old = [...actions.children];
+      const inHand = [...place.querySelectorAll("[data-up]")].flatMap(({ dataset }) => [dataset.up, dataset.down]);
+      const names = Object.keys(frame.next).filter((n) => !inHand.includes(n)), old = [...actions.children];
       // a button that stays keeps the focus
       if (names.join() !== old.map((b) => b.textContent).join()) {
         const focused = document.activeElement?.textContent, had = actions.contains(document.activeElement);
