@@ -18,8 +18,8 @@ from autolab.draw.touch import at_rest, draggable, drop, flight, handle, hit, ke
 
 __all__ = [
     "CHAR", "HEAD", "KINDS", "Axes", "arrow", "at_rest", "cells", "distribution", "draggable", "drop", "flight", "handle", "heat",
-    "hit", "keyed", "legend", "mark", "number_handle", "outline", "picture", "pressable", "pull_handle", "rectangle", "regions", "scale_legend",
-    "scale_width", "short", "span", "ticks", "words",
+    "hit", "keyed", "legend", "mark", "number_handle", "outline", "picture", "pressable", "pull_handle", "rectangle", "regions",
+    "scale_legend", "scale_width", "short", "span", "ticks", "words",
 ]  # fmt: skip
 
 KINDS = "a", "b", "c", "grad"

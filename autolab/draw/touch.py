@@ -59,8 +59,8 @@ def pull_handle(x: float, y: float, text: object, up: str, down: str, label: str
     box = f'<rect x="{-half - 9:.1f}" y="-21" width="{2 * half + 18:.1f}" height="42" rx="6" class="al-ring"/>'
     ways = '<path d="M-4 -12l4 -4l4 4M-4 12l4 4l4 -4" class="al-grip"/>'
     return (
-        f'<g data-key="pull {escape(label)}" class="al-handle al-number-handle" data-up="{escape(up)}" data-down="{escape(down)}" data-along-x="" '
-        f'data-along-y="" tabindex="0" role="spinbutton" aria-label="{escape(label)}" aria-valuenow="{escape(str(text))}">'
+        f'<g data-key="pull {escape(label)}" class="al-handle al-number-handle" data-up="{escape(up)}" data-down="{escape(down)}" '
+        f'data-along-x="" data-along-y="" tabindex="0" role="spinbutton" aria-label="{escape(label)}" aria-valuenow="{escape(str(text))}">'
         f'<g transform="translate({x:.1f} {y:.1f})">{box}{ways}{words(0, 5, text, "value", "middle")}</g></g>'
     )
 

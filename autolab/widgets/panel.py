@@ -85,7 +85,7 @@ class Panel(Undoable):
     columns = traitlets.List().tag(sync=True)
     size = traitlets.List().tag(sync=True)
     breaks = traitlets.List(help="on a narrow screen what is right of these x goes below").tag(sync=True)
-    tracks = traitlets.Dict(help="control -> the pixel of each of its stops, for the handles that move it").tag(sync=True)
+    tracks = traitlets.Dict(help='control, or control and " x" or " y" -> the pixel of each of its stops, for handles').tag(sync=True)
     parts = traitlets.List(help="pieces of pictures, each once").tag(sync=True)
     frames = traitlets.Dict(help="frames computed in advance, by the indices of the controls").tag(sync=True)
     frame = traitlets.Dict(help="the frame that Python was asked for last").tag(sync=True)
@@ -108,7 +108,7 @@ class Panel(Undoable):
 
     def _checked_tracks(self, tracks):
         for name, pixels in tracks.items():
-            stops = len(self._controls[name]["stops"])
+            stops = len(self._controls[name.removesuffix(" x").removesuffix(" y")]["stops"])
             if len(pixels) != stops:
                 raise ValueError(f"the track of {name!r} has {len(pixels)} pixels, and the control has {stops} stops")
         return {name: [round(float(p), 1) for p in pixels] for name, pixels in tracks.items()}

@@ -11,7 +11,8 @@ from autolab.widgets.panel import Frame, StateMachine
 from autolab.widgets.real_numbers import of_real_numbers
 
 WRITES = {
-    "a.add_(1)": "a.add_(1)", "a.sub_(1)": "a.sub_(1)", "v.add_(1)": "v.add_(1)", "v.sub_(1)": "v.sub_(1)", "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
+    **{f"{n}.{f}_(1)": f"{n}.{f}_(1)" for n in "av" for f in ("add", "sub")},
+    "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
     "with no_grad: x.add_(1)": "with torch.no_grad(): x.add_(1)", "x.add_(1)": "x.add_(1)", "y.backward()": "y.backward()",
 }  # fmt: skip
 BACKWARD, REBIND = "y.backward()", "a = a + 1"
@@ -134,7 +135,8 @@ def _sentence(state, names, first, kept):
     if state and state[-1] == BACKWARD and grad is not None:
         return f"y.backward() has run and freed what the graph kept: x.grad is {[round(g, 4) for g in grad.tolist()]}."
     if not state:
-        return f"a and its view v share memory and one version counter, at 0. {keeps or 'The graph keeps no tensor'}. Pull the number of one up or down."
+        keeps = keeps or "The graph keeps no tensor"
+        return f"a and its view v share memory and one version counter, at 0. {keeps}. Pull the number of one up or down."
     rebound, old = names["a"] is not first["a"], first["a"]._version
     if state[-1] == REBIND:
         said = f"the name a means another tensor; v and the graph have the old one, at version {old}"

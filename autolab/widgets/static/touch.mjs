@@ -10,10 +10,11 @@ const nearestOf = (list, value) => list.reduce((best, one, k) => (Math.abs(one -
 function hands(place, panel) {
   const control = (name) => panel.controls.find((c) => c.name === name);
   const axes = (el) => [control(el.dataset.alongX), control(el.dataset.alongY)];
+  const trackOf = (c, axis) => panel.tracks[`${c.name} ${"xy"[axis]}`] || panel.tracks[c.name];
   const clamp = (c, k) => Math.max(0, Math.min(c.stops.length - 1, k));
   // Which way the stops go on the screen: 1 to the right and upwards.
   const way = (c, axis) => {
-    const track = panel.tracks[c.name];
+    const track = trackOf(c, axis);
     return (track && track.at(-1) < track[0] ? -1 : 1) * (track && axis ? -1 : 1);
   };
   let drag = null, dragged = false;
@@ -33,7 +34,7 @@ function hands(place, panel) {
     place.setPointerCapture(event.pointerId);
     drag.axes = axes(el);
     const from = point(event);
-    drag.offsets = drag.axes.map((c, axis) => (c && panel.tracks[c.name] ? panel.tracks[c.name][drag.at[c.name]] - from[axis] : 0));
+    drag.offsets = drag.axes.map((c, axis) => (c && trackOf(c, axis) ? trackOf(c, axis)[drag.at[c.name]] - from[axis] : 0));
     place.classList.add("al-dragging");
   });
 
@@ -57,7 +58,7 @@ function hands(place, panel) {
     const at = { ...drag.at }, now = point(event);
     drag.axes.forEach((c, axis) => {
       if (!c) return;
-      const track = panel.tracks[c.name];
+      const track = trackOf(c, axis);
       at[c.name] = track ? nearestOf(track, now[axis] + drag.offsets[axis])
         : clamp(c, drag.at[c.name] + Math.round((axis ? -by[1] : by[0]) / STOP));
     });
@@ -155,7 +156,8 @@ function hands(place, panel) {
     if (!sideways && !upwards && !by) return false;
     if (el.dataset.up) return Boolean(upwards) && !pull(el, upwards);
     const c = (upwards ? y : x) || x || y, axis = c === x ? 0 : 1;
-    const stop = clamp(c, panel.at()[c.name] + (by || (sideways || upwards) * way(c, axis)));
+    const along = (upwards ? 1 : 0) === axis ? way(c, axis) : 1; // across its way, right and up are onwards
+    const stop = clamp(c, panel.at()[c.name] + (by || (sideways || upwards) * along));
     panel.go({ ...panel.at(), [c.name]: stop });
     return true;
   }
