@@ -99,15 +99,19 @@ def pressable(
     return _pressed("al-press", key or f"press {action or set[0]} {set and set[1]}", what, label, parts)
 
 
-def draggable(parts: str | Iterable[str], action: str, onto: str | dict[str, str], label: str = "", key: str = "") -> str:
+def draggable(
+    parts: str | Iterable[str], action: str, onto: str | dict[str, str], label: str = "", key: str = "", arrows: dict[str, str] | None = None
+) -> str:  # fmt: skip
     """Parts that do an action of a StateMachine when they are dragged onto the `drop` of that name, or pressed.
 
     `onto` may also name several drops, each with its action: `{"layer": "Run", "slots": "Keep"}`. `key`: see `keyed`.
+    `arrows`: what arrow keys do, which is what a drag that way does: `{"ArrowRight": "Run"}`.
     """
     drops = json.dumps(onto if isinstance(onto, dict) else {onto: action})
-    return _pressed(
-        "al-press al-drag", key or f"drag {action}", f'data-action="{escape(action)}" data-onto="{escape(drops)}"', label, parts
-    )
+    what = f'data-action="{escape(action)}" data-onto="{escape(drops)}"'
+    if arrows:
+        what += f' data-arrows="{escape(json.dumps(arrows))}" aria-keyshortcuts="{" ".join(arrows)}"'
+    return _pressed("al-press al-drag", key or f"drag {action}", what, label, parts)
 
 
 def _pressed(kind, key, what, label, parts):

@@ -267,13 +267,10 @@ function panel(model, el) {
 
   // What another tile shows is not there for keys and screen readers in this one.
   function leaveOut() {
-    const away = tiles.flatMap((svg) => {
-      const { left, right } = svg.getBoundingClientRect();
-      return [...svg.querySelectorAll(".al-handle, .al-press, .al-tensor")].filter((el) => {
-        const box = el.getBoundingClientRect(), x = box.left + box.width / 2;
-        return x < left || x >= right;
-      });
-    });
+    const away = tiles.flatMap((svg, i) => [...svg.querySelectorAll(".al-handle, .al-press, .al-tensor")].filter((el) => {
+      const box = el.getBBox(), x = box.x + box.width / 2; // where it is at rest: it may be on its way
+      return x < edges[i] || x >= edges[i + 1];
+    }));
     for (const el of away) {
       [el, ...el.querySelectorAll("[tabindex]")].forEach((e) => e.removeAttribute("tabindex"));
       el.setAttribute("aria-hidden", "true");

@@ -143,7 +143,8 @@ function hands(place, panel) {
   place.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const el = event.target, escape = event.key === "Escape" && drag;
-    const used = escape ? !end({}, false) : el.matches(".al-press") ? /^( |Enter)$/.test(event.key) && !press(el)
+    const step = JSON.parse(el.dataset.arrows || "{}")[event.key];
+    const used = step ? !panel.act(step) : escape ? !end({}, false) : el.matches(".al-press") ? /^( |Enter)$/.test(event.key) && !press(el)
       : el.matches(".al-handle") ? slide(el, event.key) : el.matches(".al-heat-cell") && walk(el, event.key);
     if (!used) return;
     event.preventDefault();
