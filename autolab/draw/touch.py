@@ -100,7 +100,8 @@ def pressable(
 
 
 def draggable(
-    parts: str | Iterable[str], action: str, onto: str | dict[str, str], label: str = "", key: str = "", arrows: dict[str, str] | None = None
+    parts: str | Iterable[str], action: str, onto: str | dict[str, str], label: str = "", key: str = "",
+    arrows: dict[str, str] | None = None,
 ) -> str:  # fmt: skip
     """Parts that do an action of a StateMachine when they are dragged onto the `drop` of that name, or pressed.
 

@@ -18,7 +18,7 @@ WRITES = {
 BACKWARD, REBIND = "y.backward()", "a = a + 1"
 PRESSED = {"x": "x.add_(1)"}  # what pressing a tensor does
 PULLED = {"a": ("a.add_(1)", "a.sub_(1)"), "v": ("v.add_(1)", "v.sub_(1)")}  # what pulling the first number up and down does
-MOST, FAR = 10, 6  # writes in a state, and stops of a pull that a page knows in either direction
+MOST, FAR = 10, 6  # writes of a pull that a page knows, and those before it turns
 SECOND = 284  # where the second tile begins
 ROW = 84  # from a tensor to the next
 LINE = 29  # characters of a line in a tile
@@ -89,9 +89,6 @@ def version_counter(f=torch.square, values=(1.0, 2.0)):
         scene = "two" if "old a" in tensors else "one"
         return Frame(said, picture, rows, "\n".join(code), flights=flights, error=bool(error), scene=scene)
 
-    def actions(state):
-        return [] if len(state) >= MOST else list(WRITES)
-
     symbols = {}
     names, first, _, _ = run(())
     symbols = {node.name: node.symbol or node.op or "" for node in graph(names["y"]).nodes}
@@ -99,8 +96,8 @@ def version_counter(f=torch.square, values=(1.0, 2.0)):
     size = (SECOND + 280, 376)
     walks = [[one] * k + [other] * (MOST - k) for ways in PULLED.values() for one, other in (ways, ways[::-1]) for k in range(1, FAR)]
     return StateMachine(
-        "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], size,
-        walk=["v.mul_(2)", BACKWARD], walks=walks, page_states=2900, breaks=[SECOND - 8],
+        "Version counter", (), lambda s, a: (*s, a), show, lambda s: list(WRITES), ["Tensor", "Values", "Version"], size,
+        walk=["v.mul_(2)", BACKWARD], walks=walks, breaks=[SECOND - 8],
     )  # fmt: skip
 
 

@@ -318,7 +318,7 @@ function builder(model, el) {
   const reached = (event) => { const g = under(event); return g && Number(g.dataset.node) !== at().chosen ? g : null; };
   function ring({ x, y, width, height }) {
     const cx = x + width - 18, cy = y + height;
-    return part("g", { class: "al-handle", "data-ring": "", role: "button", tabindex: "0", "aria-label": `Join ${nameOf(at().chosen)} with another node`, [SUPPRESS]: "true" },
+    return part("g", { class: "al-port", "data-ring": "", role: "button", tabindex: "0", "aria-label": `Join ${nameOf(at().chosen)} with another node`, [SUPPRESS]: "true" },
       part("circle", { cx, cy, r: 22, class: "al-hit" }), part("circle", { cx, cy, r: 8, class: "al-ring" }), part("path", { d: `M${cx - 3} ${cy}h6M${cx} ${cy - 3}v6`, class: "al-grip" }));
   }
   // The signs to choose from, at the node that was reached.

@@ -41,9 +41,10 @@ function hands(place, panel) {
   place.addEventListener("pointermove", (event) => {
     if (!drag || event.pointerId !== drag.pointer) return;
     const by = [event.clientX - drag.x, event.clientY - drag.y];
+    drag.far ||= Math.hypot(...by) > 5;
     if (drag.el.dataset.up) pullTo(Math.round(-by[1] / PULL));
     else if (drag.axes) moveTo(event, by);
-    else if (drag.ghost || Math.hypot(...by) > 5) carry(event, by);
+    else if (drag.far) carry(event, by);
   });
 
   // A finger that moves along the way of a handle moves the handle, and across it the page. (No browser heeds touch-action inside of an SVG.)
@@ -108,7 +109,7 @@ function hands(place, panel) {
     place.querySelectorAll(".al-over").forEach((over) => over.classList.remove("al-over"));
     ghost?.remove();
     place.classList.remove("al-dragging");
-    const moved = drag.axes && dragged, pressed = dropped && !dragged && drag.el.dataset.up && drag.el;
+    const moved = drag.axes && dragged, pressed = dropped && !drag.far && drag.el.dataset.up && drag.el;
     drag = null;
     if (place.hasPointerCapture(pointer)) place.releasePointerCapture(pointer);
     if (zone) panel.act(onto[zone.dataset.drop]);
