@@ -1,5 +1,6 @@
 """The explorable of gradients of expectations: the score function against reparameterisation, as two clouds of estimates."""
 
+from functools import cache
 from math import sqrt
 
 import numpy as np
@@ -86,7 +87,8 @@ def expectation_gradients(f=None, mus=MUS, sigmas=(0.5, 0.7, 1.0), samples=(4, 3
     mus, sigmas, samples = (sorted(set(stops)) for stops in (mus, sigmas, samples))
     if sigmas[0] <= 0 or samples[0] < 1:
         raise ValueError(f"sigma must be above 0 and samples at least 1; the lowest here are {sigmas[0]:g} and {samples[0]:g}")
-    known = {name: _setting(name, one, mus, sigmas, samples, seed) for name, one in functions.items()}
+    samples_of = cache(lambda f, mu, sigma: _samples(functions[f], mu, sigma, seed))
+    known = {name: _setting(name, one, mus, sigmas, samples, seed, samples_of) for name, one in functions.items()}
 
     def make(f, mu, sigma, samples, baseline):
         axes, clouds, frame, shared, largest = known[f]
@@ -96,7 +98,7 @@ def expectation_gradients(f=None, mus=MUS, sigmas=(0.5, 0.7, 1.0), samples=(4, 3
         parts = [frame, _density(axes, mu, sigma, sigmas[0]), shared]
         parts += [_cloud(clouds, e, top, kind) for e, top, (_, kind) in zip(found, TOPS, METHODS)]
         parts += [f'<path d="M{clouds.x(true):.1f} {top}v{TALL}" class="al-l al-l-grad"/>' for top in TOPS]
-        parts += _drawn(axes, _samples(functions[f], mu, sigma, seed, baseline), largest)
+        parts += _drawn(axes, samples_of(f, mu, sigma), baseline, largest)
         parts.append(chart.handle(axes.x(mu), axes.top + axes.height, "mu", label="mu"))
         parts.append(chart.handle(*_flank(axes, mu, sigma, sigmas[0]), "sigma", label="sigma"))
         rows = [["true gradient", number(true, 4), "", ""]]
@@ -142,7 +144,7 @@ def _quadrature(f, mu, sigma):
     return tuple(round(v.item(), 9) + 0.0 for v in (mean, *torch.autograd.grad(mean, loc)))  # what is 0 is not shown as 1e-17
 
 
-def _setting(name, f, mus, sigmas, samples, seed):
+def _setting(name, f, mus, sigmas, samples, seed, samples_of):
     """The axes of f and of the clouds, and what of the picture is the same for all positions of a function."""
     _check(name, f)
     reach = 1.5 * sigmas[-1]
@@ -164,7 +166,7 @@ def _setting(name, f, mus, sigmas, samples, seed):
     for tick in chart.ticks(*clouds.xlim, 3):
         shared += words(clouds.x(tick), TOPS[1] + TALL + 36, chart.short(tick, 3), "note", "middle")
     shared += chart.legend(TILE + 62, 332, [("grad", "true gradient")]) + words(TILE + 62, 357, "end bars count all beyond", "note")
-    adds = [np.abs(_samples(f, mu, sigma, seed, 0.0)[2:]).max() for mu in mus for sigma in sigmas]
+    adds = [np.abs(_adds(samples_of(name, mu, sigma), 0.0)).max() for mu in mus for sigma in sigmas]
     return axes, clouds, axes.frame(), shared, max(np.median(adds), 1e-12)
 
 
@@ -193,8 +195,8 @@ def _flank(axes, mu, sigma, least):
     return axes.x(x), axes.top + axes.height - 0.4 * axes.height * least / sigma * np.exp(-(((x - mu) / sigma) ** 2) / 2)
 
 
-def _samples(f, mu, sigma, seed, baseline):
-    """Some samples: x, f(x), what each adds to an estimate by the score function and by reparameterisation. All have the same noise."""
+def _samples(f, mu, sigma, seed):
+    """Some samples: x, f(x), the slope of log p, and that of f, both with respect to mu. All have the same noise."""
     with torch.random.fork_rng(), np.errstate(all="ignore"):
         torch.manual_seed(seed)
         loc = torch.full((CLOUD,), mu, dtype=torch.float64, requires_grad=True)
@@ -202,13 +204,20 @@ def _samples(f, mu, sigma, seed, baseline):
         x = normal.rsample((SHOWN,))[:, 0]
         y = f(x)
         scores = normal.log_prob(x.detach()[:, None])[:, 0]
-        score = [(torch.autograd.grad(s, loc, retain_graph=True)[0][0] * (v - baseline)).item() for s, v in zip(scores, y.detach())]
+        score = [torch.autograd.grad(s, loc, retain_graph=True)[0][0].item() for s in scores]
         slope = [torch.autograd.grad(v, loc, retain_graph=True)[0][0].item() if y.requires_grad else 0.0 for v in y]
     return np.array([x.tolist(), y.tolist(), score, slope])
 
 
-def _drawn(axes, samples, largest):
+def _adds(samples, baseline):
+    """What each sample adds to an estimate by the score function and by reparameterisation."""
+    _, y, score, slope = samples
+    return np.array([(y - baseline) * score, slope])
+
+
+def _drawn(axes, samples, baseline, largest):
     """Samples on f, and below the axis what each adds to an estimate, as bars up and down."""
+    samples = np.array([*samples[:2], *_adds(samples, baseline)])
     inside = [one for one in samples.T if axes.left <= axes.x(one[0]) <= axes.left + axes.width]
     bars = ""
     for lane, (_, kind) in enumerate(METHODS):
