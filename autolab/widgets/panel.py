@@ -273,8 +273,8 @@ class StateMachine(Panel):
     """A panel whose state changes by actions: `begin` is the first state, `act(state, action)` gives the next one, `make(state)` its
     frame, `actions(state)` what can be done in it. States are immutable, hashable values; the buttons are the actions.
 
-    `walk`: actions that are likely, in their order; what is a few actions away from it is computed in advance, and so it is of `walks`,
-    which a hand may take. `page_states`: so many states fit into a page.
+    `walk`: actions that are likely, in their order; what is a few actions away from it is computed in advance, and so are `walks`, which a
+    hand may take. `page_states`: so many states fit into a page.
     """
 
     ask = traitlets.Dict(help="an action whose result is not known in advance").tag(sync=True)
@@ -284,24 +284,29 @@ class StateMachine(Panel):
         self._states = {begin: 0}
         self._edges = {}
         self._walk = tuple(walk)
-        for way in (walk, *walks):
-            here = begin
-            for action in way:
-                here = self._successor(here, action)
+        self._follow_walk(begin, walk)
+        self._near = list(self._states)
+        for way in walks:
+            self._follow_walk(begin, way)
         self._explore(STATES)
         control = {"kind": "actions", "name": "state", "label": "State", "stops": list(range(len(self._states))), "texts": [], "start": 0}
         super().__init__(title, [control], self._frame_of, columns, size, **more)
 
+    def _follow_walk(self, here, actions):
+        for action in actions:
+            here = self._successor(here, action)
+
     def _explore(self, most):
-        found = list(self._states)
-        for state in found:
+        found = dict.fromkeys(self._near)
+        waiting = list(found)
+        for state in waiting:
             if len(self._states) >= most:
                 return
             for action in self._actions(state):
-                known = len(self._states)
                 after = self._successor(state, action)
-                if len(self._states) > known:
-                    found.append(after)
+                if after not in found:
+                    found[after] = None
+                    waiting.append(after)
 
     def _successor(self, state, action):
         if (state, action) not in self._edges:

@@ -11,11 +11,12 @@ from autolab.widgets.panel import Frame, StateMachine
 from autolab.widgets.real_numbers import of_real_numbers
 
 WRITES = {
-    **{f"{n}.{f}_(1)": f"{n}.{f}_(1)" for n in "av" for f in ("add", "sub")},
     "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
     "with no_grad: x.add_(1)": "with torch.no_grad(): x.add_(1)", "x.add_(1)": "x.add_(1)", "y.backward()": "y.backward()",
+    **{f"{n}.{f}_(1)": f"{n}.{f}_(1)" for n in "av" for f in ("add", "sub")},
 }  # fmt: skip
-BACKWARD, REBIND = "y.backward()", "a = a + 1"
+BACKWARD, REBIND, REFUSED = "y.backward()", "a = a + 1", "x.add_(1)"
+PAGE_STATES = 4000  # three actions in a row, many fours, and pulls
 PRESSED = {"x": "x.add_(1)"}  # what pressing a tensor does
 PULLED = {"a": ("a.add_(1)", "a.sub_(1)"), "v": ("v.add_(1)", "v.sub_(1)")}  # what pulling the first number up and down does
 MOST, FAR = 10, 6  # writes of a pull that a page knows, and those before it turns
@@ -89,6 +90,9 @@ def version_counter(f=torch.square, values=(1.0, 2.0)):
         scene = "two" if "old a" in tensors else "one"
         return Frame(said, picture, rows, "\n".join(code), flights=flights, error=bool(error), scene=scene)
 
+    def act(state, action):
+        return (*(state[:-1] if state[-1:] == (REFUSED,) else state), action)  # what was refused has changed nothing
+
     symbols = {}
     names, first, _, _ = run(())
     symbols = {node.name: node.symbol or node.op or "" for node in graph(names["y"]).nodes}
@@ -96,8 +100,8 @@ def version_counter(f=torch.square, values=(1.0, 2.0)):
     size = (SECOND + 280, 376)
     walks = [[one] * k + [other] * (MOST - k) for ways in PULLED.values() for one, other in (ways, ways[::-1]) for k in range(1, FAR)]
     return StateMachine(
-        "Version counter", (), lambda s, a: (*s, a), show, lambda s: list(WRITES), ["Tensor", "Values", "Version"], size,
-        walk=["v.mul_(2)", BACKWARD], walks=walks, breaks=[SECOND - 8],
+        "Version counter", (), act, show, lambda s: list(WRITES), ["Tensor", "Values", "Version"], size,
+        walk=["v.mul_(2)", BACKWARD], walks=walks, page_states=PAGE_STATES, breaks=[SECOND - 8],
     )  # fmt: skip
 
 

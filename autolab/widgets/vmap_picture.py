@@ -137,13 +137,13 @@ def hands(run, step):
     """A ring to pull down over the rows, and one to pull over the columns. While the rows fold both are there: a finger holds one."""
     size, parts = len(run.loop), []
     if step <= size + 1:
-        y = _row_end(step) if step <= size else TOP + ROW * size + 18  # the rows have come together
+        y = _row_end(step) if step <= size else TOP + ROW * size + 12  # the rows have come together
         parts.append(chart.keyed("sweep", f'<path d="M{TILE + 34} {y}H{TILE + SEEN}" class="al-l al-l-a"/>'))
         parts.append(chart.handle(TILE + 20, y, "", "step", "Loop", point=False))
     if step > size:
         x = _column_ends(run.lines)[step - size - 1]
         parts.append(chart.keyed("sweep on", f'<path d="M{x} {TOP - 4}V{TOP + ROW * size + 4}" class="al-l al-l-a"/>'))
-        parts.append(chart.handle(x, TOP + ROW * size + 22, "step", "", "vmap", point=False))
+        parts.append(chart.handle(x, TOP + ROW * size + 12, "step", "", "vmap", point=False))
     return parts
 
 
@@ -159,7 +159,7 @@ def axis_columns(run, done, scale):
         parts.append(chart.keyed(f"column {k}", press))
     if done >= 0:
         parts.append(f'<path d="M{left + 20} {TOP}h-6v{ROW * size - 2}h6" class="al-l al-l-a"/>')
-        parts.append(words(left + 12, TOP + ROW * size + 20, f"one axis of {size}", "note"))
+        parts.append(words(left + SEEN, 42, f"one axis of {size}", "note", "end"))
     if done > 0:
         x, unit, n = columns[done - 1]
         parts.append(ring(x, TOP, 0, 0, size, n, (unit, ROW), "a"))

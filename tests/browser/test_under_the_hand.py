@@ -44,6 +44,7 @@ ON_EVERY_MOVE = """() => {
 def small_pages(monkeypatch):
     """Pages with the positions that a hand comes to from the start: most of the time went into computing the others."""
     monkeypatch.setattr("autolab.widgets.panel.PAGE_STATES", 150)
+    monkeypatch.setattr("autolab.widgets.versions.PAGE_STATES", 300)
     monkeypatch.setattr("autolab.widgets.explorer.PAGE_FRAMES", 60)
     monkeypatch.setattr("autolab.widgets.builder.PAGE_CHAINS", 300)
     monkeypatch.setattr("autolab.widgets.builder.CHAINS", 300)

@@ -130,6 +130,22 @@ def test_numbers_that_are_written_back_stay_stale_since_their_version_counts_wri
     assert "modified by an inplace operation" in counter.press("y.backward()").sentence
 
 
+def test_a_page_knows_any_three_actions_in_a_row():
+    frames = widgets.version_counter().offline()["frames"]
+
+    def after(at):
+        return list(frames[str(at)]["next"].values())
+
+    threes = [c for a in after(0) for b in after(a) for c in after(b)]
+    assert len(threes) == 1000 and None not in threes
+
+
+def test_what_was_refused_is_forgotten_with_the_next_action():
+    counter = widgets.version_counter().press("x.add_(1)")
+    assert "a leaf Variable that requires grad" in counter.sentence
+    assert "x.add_(1)" not in counter.press("v.mul_(2)").text()
+
+
 def test_a_page_knows_a_pull_of_five_writes_there_and_back():
     data = widgets.version_counter().offline()
     for there, back in (("a.add_(1)", "a.sub_(1)"), ("v.sub_(1)", "v.add_(1)")):
