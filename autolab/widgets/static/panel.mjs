@@ -267,11 +267,11 @@ function panel(model, el) {
 
   // What another tile shows is not there for keys and screen readers in this one.
   function leaveOut() {
-    const away = tiles.flatMap((svg, i) => [...svg.querySelectorAll(".al-handle, .al-press, .al-tensor")].filter((el) => {
+    const away = tiles.flatMap((svg, i) => svg.style.display !== "none" && [...svg.querySelectorAll(".al-handle, .al-press, .al-tensor")].filter((el) => {
       const box = el.getBBox(), x = box.x + box.width / 2; // where it is at rest: it may be on its way
       return x < edges[i] || x >= edges[i + 1];
     }));
-    for (const el of away) {
+    for (const el of away.filter(Boolean)) {
       [el, ...el.querySelectorAll("[tabindex]")].forEach((e) => e.removeAttribute("tabindex"));
       el.setAttribute("aria-hidden", "true");
     }
