@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from autolab.draw.heat import distribution, heat, scale_legend, scale_width
 from autolab.draw.marks import CHAR, HEAD, Pair, arrow, mark, rectangle, short, words
-from autolab.draw.touch import at_rest, draggable, drop, flight, handle, hit, keyed, number_handle, pressable
+from autolab.draw.touch import at_rest, draggable, drop, flight, handle, hit, keyed, number_handle, pressable, pull_handle
 
 __all__ = [
     "CHAR", "HEAD", "KINDS", "Axes", "arrow", "at_rest", "cells", "distribution", "draggable", "drop", "flight", "handle", "heat",
-    "hit", "keyed", "legend", "mark", "number_handle", "outline", "picture", "pressable", "rectangle", "regions", "scale_legend",
-    "scale_width", "short", "span", "ticks", "words",
+    "hit", "keyed", "legend", "mark", "number_handle", "outline", "picture", "pressable", "pull_handle", "rectangle", "regions",
+    "scale_legend", "scale_width", "short", "span", "ticks", "words",
 ]  # fmt: skip
 
 KINDS = "a", "b", "c", "grad"

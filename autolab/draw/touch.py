@@ -50,6 +50,21 @@ def number_handle(
     return _hold(control, "", label or control, f"{x:.1f} {y:.1f}", box + sides + told + rest, " al-number-handle")
 
 
+def pull_handle(x: float, y: float, text: object, up: str, down: str, label: str) -> str:
+    """A number to pull up and down, centred at (x, y): every so many pixels one action of a StateMachine, `up` or `down`.
+
+    Arrows do the same, and so does a press on its upper or lower half. `up` and `down` need no buttons then.
+    """
+    half = len(str(text)) * CHAR / 2 + 6
+    box = f'<rect x="{-half - 9:.1f}" y="-21" width="{2 * half + 18:.1f}" height="42" rx="6" class="al-ring"/>'
+    ways = '<path d="M-4 -12l4 -4l4 4M-4 12l4 4l4 -4" class="al-grip"/>'
+    return (
+        f'<g data-key="pull {escape(label)}" class="al-handle al-number-handle" data-up="{escape(up)}" data-down="{escape(down)}" '
+        f'data-along-x="" data-along-y="" tabindex="0" role="spinbutton" aria-label="{escape(label)}" aria-valuenow="{escape(str(text))}">'
+        f'<g transform="translate({x:.1f} {y:.1f})">{box}{ways}{words(0, 5, text, "value", "middle")}</g></g>'
+    )
+
+
 def _hold(along_x, along_y, label, place, inside, more=""):
     label = label or " and ".join(filter(None, (along_x, along_y)))
     return (
@@ -63,7 +78,7 @@ def at_rest(svg: str) -> str:
     """A picture as it is printed: nothing in it can be dragged or pressed, so nothing looks so or says so."""
     svg = re.sub(r'<(?:rect|circle|path)[^>]* class="al-(?:hit|hit-line|ring|grip)"/>', "", svg)
     svg = re.sub(r'<text[^>]* class="[^"]*al-held[^"]*"[^>]*>[^<]*</text>', "", svg)
-    return re.sub(r' tabindex="0" role="(?:slider|button)"(?: aria-label="[^"]*")?', "", svg)
+    return re.sub(r' tabindex="0" role="(?:slider|button|spinbutton)"(?: aria-label="[^"]*")?(?: aria-valuenow="[^"]*")?', "", svg)
 
 
 def hit(path: str) -> str:
@@ -84,15 +99,20 @@ def pressable(
     return _pressed("al-press", key or f"press {action or set[0]} {set and set[1]}", what, label, parts)
 
 
-def draggable(parts: str | Iterable[str], action: str, onto: str | dict[str, str], label: str = "", key: str = "") -> str:
+def draggable(
+    parts: str | Iterable[str], action: str, onto: str | dict[str, str], label: str = "", key: str = "",
+    arrows: dict[str, str] | None = None,
+) -> str:  # fmt: skip
     """Parts that do an action of a StateMachine when they are dragged onto the `drop` of that name, or pressed.
 
     `onto` may also name several drops, each with its action: `{"layer": "Run", "slots": "Keep"}`. `key`: see `keyed`.
+    `arrows`: what arrow keys do, which is what a drag that way does: `{"ArrowRight": "Run"}`.
     """
     drops = json.dumps(onto if isinstance(onto, dict) else {onto: action})
-    return _pressed(
-        "al-press al-drag", key or f"drag {action}", f'data-action="{escape(action)}" data-onto="{escape(drops)}"', label, parts
-    )
+    what = f'data-action="{escape(action)}" data-onto="{escape(drops)}"'
+    if arrows:
+        what += f' data-arrows="{escape(json.dumps(arrows))}" aria-keyshortcuts="{" ".join(arrows)}"'
+    return _pressed("al-press al-drag", key or f"drag {action}", what, label, parts)
 
 
 def _pressed(kind, key, what, label, parts):

@@ -33,12 +33,17 @@ CHAINS = 2300  # so many are sent with a widget: with two leaves, all chains of 
 PAGE_CHAINS = 4800  # and with a page without a kernel: also those that join the results of two operations
 
 SAID = {
-    "start": "Only leaves: {leaves}. Drag an operation onto one of them, or press it: it is applied to {onto}.",
+    "start": "Only leaves: {leaves}. Drag an operation onto one of them, or press it: it is applied to {onto}. "
+    "The ring of a node leads to another one.",
     "chosen": "{name} is chosen: the next operation is applied to it.",
     "join": "{sign} joins {name} with another node: choose that one. Escape takes it back.",
+    "pair": "{name} and {other}: press + or × to join them. Escape takes it back.",
     "made": "{move} made a node: {node}, value {value}. Its next_functions: {next}.",
     "back": "backward() from {name} has run: {grads}.",
     "raises": "backward() from {name} raises {error}",
+    # what a page without a kernel says where it ends
+    "further": "From {name} on, what is greyed out was not computed in advance, and no Python is running here.{others} "
+    "Run it here, in a notebook, to go on with all of it:",
     "fails": "{move} cannot be applied to {onto}: {error}",
 }
 
@@ -74,8 +79,9 @@ class GraphBuilder(Undoable):
             for sign, other in self._moves
         ]  # fmt: skip
         self._fill(CHAINS, PATIENCE)
+        leaves = [{"name": n, "value": number(v), "code": repr(v)} for n, v in values.items()]
         super().__init__(
-            view="builder", title="Graph builder", leaves=[{"name": n, "value": number(v)} for n, v in values.items()], moves=moves,
+            view="builder", title="Graph builder", leaves=leaves, moves=moves,
             at=self._start(), chains=dict(self._chains), facts=list(self._facts),
         )  # fmt: skip
 
@@ -414,7 +420,8 @@ def graph_builder(functions=None, **leaves):
     """Build a graph one operation at a time, and see node, value and `grad_fn`; then run backward through it. Every press can be undone.
 
     An operation is dragged onto a leaf or a result, or pressed: then it is applied to the one that is chosen. "+ another" and
-    "× another" join it with any other node: with the one that they are dragged onto, or that is chosen next.
+    "× another" join it with any other node: with the one that they are dragged onto, or that is chosen next. So does the ring of the chosen
+    node, when a line is drawn from it to the other one.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Panel(Undoable):
     columns = traitlets.List().tag(sync=True)
     size = traitlets.List().tag(sync=True)
     breaks = traitlets.List(help="on a narrow screen what is right of these x goes below").tag(sync=True)
-    tracks = traitlets.Dict(help="control -> the pixel of each of its stops, for the handles that move it").tag(sync=True)
+    tracks = traitlets.Dict(help='control, or control and " x" or " y" -> the pixel of each of its stops, for handles').tag(sync=True)
     parts = traitlets.List(help="pieces of pictures, each once").tag(sync=True)
     frames = traitlets.Dict(help="frames computed in advance, by the indices of the controls").tag(sync=True)
     frame = traitlets.Dict(help="the frame that Python was asked for last").tag(sync=True)
@@ -108,7 +108,7 @@ class Panel(Undoable):
 
     def _checked_tracks(self, tracks):
         for name, pixels in tracks.items():
-            stops = len(self._controls[name]["stops"])
+            stops = len(self._controls[name.removesuffix(" x").removesuffix(" y")]["stops"])
             if len(pixels) != stops:
                 raise ValueError(f"the track of {name!r} has {len(pixels)} pixels, and the control has {stops} stops")
         return {name: [round(float(p), 1) for p in pixels] for name, pixels in tracks.items()}
@@ -273,33 +273,40 @@ class StateMachine(Panel):
     """A panel whose state changes by actions: `begin` is the first state, `act(state, action)` gives the next one, `make(state)` its
     frame, `actions(state)` what can be done in it. States are immutable, hashable values; the buttons are the actions.
 
-    `walk`: actions that are likely, in their order; what is a few actions away from it is computed in advance. `page_states`: so many
-    states fit into a page.
+    `walk`: actions that are likely, in their order; what is a few actions away from it is computed in advance, and so are `walks`, which a
+    hand may take. `page_states`: so many states fit into a page.
     """
 
     ask = traitlets.Dict(help="an action whose result is not known in advance").tag(sync=True)
 
-    def __init__(self, title, begin, act, show, actions, columns, size, walk=(), page_states=None, **more):
+    def __init__(self, title, begin, act, show, actions, columns, size, walk=(), walks=(), page_states=None, **more):
         self._act, self._show, self._actions, self._page_states = act, show, actions, page_states
         self._states = {begin: 0}
         self._edges = {}
-        here, self._walk = begin, tuple(walk)
-        for action in walk:
-            here = self._successor(here, action)
+        self._walk = tuple(walk)
+        self._follow_walk(begin, walk)
+        self._near = list(self._states)
+        for way in walks:
+            self._follow_walk(begin, way)
         self._explore(STATES)
         control = {"kind": "actions", "name": "state", "label": "State", "stops": list(range(len(self._states))), "texts": [], "start": 0}
         super().__init__(title, [control], self._frame_of, columns, size, **more)
 
+    def _follow_walk(self, here, actions):
+        for action in actions:
+            here = self._successor(here, action)
+
     def _explore(self, most):
-        found = list(self._states)
-        for state in found:
+        found = dict.fromkeys(self._near)
+        waiting = list(found)
+        for state in waiting:
             if len(self._states) >= most:
                 return
             for action in self._actions(state):
-                known = len(self._states)
                 after = self._successor(state, action)
-                if len(self._states) > known:
-                    found.append(after)
+                if after not in found:
+                    found[after] = None
+                    waiting.append(after)
 
     def _successor(self, state, action):
         if (state, action) not in self._edges:

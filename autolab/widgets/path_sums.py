@@ -208,7 +208,9 @@ def _draw(n, arcs, joints, current, all_paths, grads, visited, room):
         action = NEXT_JOINT if i == n - visited else NEXT_PATH if i == 0 else ""
         if i == n == n - visited:  # the result is pulled onto the plus, or back onto the joint before it
             onto = {"more": MORE} if room else {}
-            parts.append(chart.draggable([_hit(i), joint], action, onto | {"less": LESS} if n > 1 else onto, action, f"joint {i}"))
+            onto |= {"less": LESS} if n > 1 else {}
+            arrows = {key: onto[drop] for key, drop in (("ArrowRight", "more"), ("ArrowLeft", "less")) if drop in onto}
+            parts.append(chart.draggable([_hit(i), joint], action, onto, action, "result", arrows))
         else:
             joint = chart.pressable([_hit(i), joint], action=action, label=action, key=f"joint {i}") if action else joint
             parts.append(chart.drop(joint, "less") if i == n - 1 else joint)

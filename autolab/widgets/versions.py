@@ -11,12 +11,17 @@ from autolab.widgets.panel import Frame, StateMachine
 from autolab.widgets.real_numbers import of_real_numbers
 
 WRITES = {
-    "a.add_(1)": "a.add_(1)", "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
+    "v.mul_(2)": "v.mul_(2)", "a = a + 1": "a = a + 1", "a.detach().add_(1)": "a.detach().add_(1)",
     "with no_grad: x.add_(1)": "with torch.no_grad(): x.add_(1)", "x.add_(1)": "x.add_(1)", "y.backward()": "y.backward()",
+    **{f"{n}.{f}_(1)": f"{n}.{f}_(1)" for n in "av" for f in ("add", "sub")},
 }  # fmt: skip
-BACKWARD, REBIND = "y.backward()", "a = a + 1"
-PRESSED = {"x": "x.add_(1)", "a": "a.add_(1)", "v": "v.mul_(2)"}  # what pressing a tensor does
+BACKWARD, REBIND, REFUSED = "y.backward()", "a = a + 1", "x.add_(1)"
+PAGE_STATES = 4000  # three actions in a row, many fours, and pulls
+PRESSED = {"x": "x.add_(1)"}  # what pressing a tensor does
+PULLED = {"a": ("a.add_(1)", "a.sub_(1)"), "v": ("v.add_(1)", "v.sub_(1)")}  # what pulling the first number up and down does
+MOST, FAR = 10, 6  # writes of a pull that a page knows, and those before it turns
 SECOND = 284  # where the second tile begins
+ROW = 84  # from a tensor to the next
 LINE = 29  # characters of a line in a tile
 
 
@@ -76,19 +81,27 @@ def version_counter(f=torch.square, values=(1.0, 2.0)):
         said = f"{state[-1]} raises {error}" if error else _sentence(state, names, first, kept)
         code = ["a = x * 2", "v = a[:1]", f"y = {function_name(f)}(a).sum()", *(WRITES[s] for s in state), *(["", error] if error else [])]
         picture = [*_memory(tensors, start, "old a" in tensors), *_keeps(kept)]
-        return Frame(said, picture, rows, "\n".join(code), error=bool(error), scene="two" if "old a" in tensors else "one")
+        told = [one for one in kept if one["tensor"] is first["a"]] if state and "_(" in state[-1] else []  # who notices the write
+        written = names["v"] if state and state[-1].startswith("v") else names["a"]
+        flights = []
+        if told and not error and "x." not in state[-1] and written._version == first["a"]._version:
+            row = list(tensors).index("old a" if "old a" in tensors else "a")
+            flights = [chart.flight(f"version {first['a']._version}", (90, 19 + ROW * row), (SECOND + 150, 133))]
+        scene = "two" if "old a" in tensors else "one"
+        return Frame(said, picture, rows, "\n".join(code), flights=flights, error=bool(error), scene=scene)
 
-    def actions(state):
-        return [] if len(state) > 6 else list(WRITES)
+    def act(state, action):
+        return (*(state[:-1] if state[-1:] == (REFUSED,) else state), action)  # what was refused has changed nothing
 
     symbols = {}
     names, first, _, _ = run(())
     symbols = {node.name: node.symbol or node.op or "" for node in graph(names["y"]).nodes}
     start = {n: t.tolist() for n, t in first.items()}
-    size = (SECOND + 280, 352)
+    size = (SECOND + 280, 376)
+    walks = [[one] * k + [other] * (MOST - k) for ways in PULLED.values() for one, other in (ways, ways[::-1]) for k in range(1, FAR)]
     return StateMachine(
-        "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], size,
-        walk=["v.mul_(2)", BACKWARD], breaks=[SECOND - 8],
+        "Version counter", (), act, show, lambda s: list(WRITES), ["Tensor", "Values", "Version"], size,
+        walk=["v.mul_(2)", BACKWARD], walks=walks, page_states=PAGE_STATES, breaks=[SECOND - 8],
     )  # fmt: skip
 
 
@@ -123,9 +136,8 @@ def _sentence(state, names, first, kept):
     if state and state[-1] == BACKWARD and grad is not None:
         return f"y.backward() has run and freed what the graph kept: x.grad is {[round(g, 4) for g in grad.tolist()]}."
     if not state:
-        return (
-            f"a and its view v share memory and one version counter, at 0. {keeps or 'The graph keeps no tensor'}. Write into one of them."
-        )
+        keeps = keeps or "The graph keeps no tensor"
+        return f"a and its view v share memory and one version counter, at 0. {keeps}. Pull the number of one up or down."
     rebound, old = names["a"] is not first["a"], first["a"]._version
     if state[-1] == REBIND:
         said = f"the name a means another tensor; v and the graph have the old one, at version {old}"
@@ -139,13 +151,15 @@ def _sentence(state, names, first, kept):
         said = f"the new a is at version {names['a']._version}; v and the graph have the old one, at version {old}"
     said = f"After {state[-1]}, {said}."
     if any(one["state"] == "stale" for one in now):
+        if all(one["told"].endswith(one["was_told"].removeprefix("was")) for one in now if one["state"] == "stale"):
+            return f"{said} {keeps}. The numbers are what they were, the version is not: it is stale, and backward() will raise."
         return f"{said} {keeps}: it is stale, and backward() will raise."
     return f"{said} {keeps}: unchanged, so backward() can run." if keeps else f"{said} The graph keeps nothing."
 
 
 def _memory(tensors, before, rebound):
     for k, (n, t) in enumerate(tensors.items()):
-        top = 24 + 78 * k
+        top = 24 + ROW * k
         version = f"version {t._version}" + (", new memory" if n == "a" and rebound else "")
         yield chart.words(14, top, n, "head")
         yield chart.words(26 + chart.HEAD * len(n), top, version + (", memory of " + ("old a" if rebound else "a") if n == "v" else ""),
@@ -155,13 +169,15 @@ def _memory(tensors, before, rebound):
             kind = "leaf" if n == "x" else "op"
             written = t._version if n == "a" and rebound else value != begun[i]
             kind = "custom" if written else kind
-            cells += chart.rectangle(14 + 68 * i, top + 10, 64, 32, kind)
+            cells += chart.rectangle(14 + 68 * i, top + 14, 64, 32, kind)
             texts.append(narrow(value, 6))
-            cells += chart.words(46 + 68 * i, top + 31, texts[-1], "", "middle") + " "
+            cells += chart.words(46 + 68 * i, top + 35, texts[-1], "", "middle") + " " if i or n not in PULLED else ""
         yield chart.pressable(cells, action=PRESSED[n], label=f"{' '.join(texts)}: {PRESSED[n]}", key=n) if n in PRESSED else cells
+        if n in PULLED:
+            yield chart.pull_handle(46, top + 30, texts[0], *PULLED[n], f"{n}[0], up or down")
         if n == "v":
-            yield chart.rectangle(14, top + 68, 22, 16, "custom") + chart.words(44, top + 81, "written since it was made", "note")
-            yield f'<path d="M14 {top + 26}H6V{top - 52}H14" class="al-l al-l-b"/>'
+            yield chart.rectangle(14, top + 72, 22, 16, "custom") + chart.words(44, top + 85, "written since it was made", "note")
+            yield f'<path d="M14 {top + 30}H6V{top + 30 - ROW}H14" class="al-l al-l-b"/>'
 
 
 def _keeps(kept):

@@ -13,6 +13,7 @@ from autolab.widgets.shapes import ring
 MOST_LINES, MOST_NUMBERS, MOST_LISTED = 6, 8, 9
 TILE, CELL, ROW, APART = 304, (52, 26), 26, 14
 TOP = 98  # of the results
+FAR = 1e5  # where no hand gets
 SEEN = 246  # pixels of a tile that the smallest screen shows
 
 
@@ -82,7 +83,7 @@ def _hit(x, y, width, height):
 
 def _top(run, left, title, counted):
     signs = [
-        words(x + unit * n / 2, TOP - 10, line.sign, "note", "middle") for line, (x, unit, n) in zip(run.lines, _columns(run.lines, left))
+        words(x + unit * n / 2, TOP - 18, line.sign, "note", "middle") for line, (x, unit, n) in zip(run.lines, _columns(run.lines, left))
     ]
     return [words(left + 12, 20, title, "head"), words(left + 12, 42, f"operations: {counted}"), *signs]
 
@@ -115,6 +116,37 @@ def loop_rows(run, sample, step, scale):
     return parts
 
 
+def _row_end(i):
+    """Where a hand has pulled over so many rows of the loop."""
+    return TOP + i * (ROW + APART) - APART / 2
+
+
+def _column_ends(lines):
+    """Where a hand has pulled over so many columns of vmap."""
+    return [2 * TILE + 22, *(x + unit * n + 5 for x, unit, n in _columns(lines, 2 * TILE))]
+
+
+def fold_tracks(size, lines, last):
+    """Where the step goes under a hand: down over the rows of the loop until they fold, then to the right over the columns."""
+    down, right = [*map(_row_end, range(size + 1)), _row_end(size) + ROW], _column_ends(lines)
+    away = last + 1 - len(down)
+    return {"step y": down + [FAR] * away, "step x": [-FAR] * (size + 1) + right + [FAR] * (away + 1 - len(right))}
+
+
+def hands(run, step):
+    """A ring to pull down over the rows, and one to pull over the columns. While the rows fold both are there: a finger holds one."""
+    size, parts = len(run.loop), []
+    if step <= size + 1:
+        y = _row_end(step) if step <= size else TOP + ROW * size + 12  # the rows have come together
+        parts.append(chart.keyed("sweep", f'<path d="M{TILE + 34} {y}H{TILE + SEEN}" class="al-l al-l-a"/>'))
+        parts.append(chart.handle(TILE + 20, y, "", "step", "Loop", point=False))
+    if step > size:
+        x = _column_ends(run.lines)[step - size - 1]
+        parts.append(chart.keyed("sweep on", f'<path d="M{x} {TOP - 4}V{TOP + ROW * size + 4}" class="al-l al-l-a"/>'))
+        parts.append(chart.handle(x, TOP + ROW * size + 12, "step", "", "vmap", point=False))
+    return parts
+
+
 def axis_columns(run, done, scale):
     """The same table with its rows as one axis, filled column by column."""
     left, size, columns = 2 * TILE, len(run.loop), _columns(run.lines, 2 * TILE)
@@ -127,7 +159,7 @@ def axis_columns(run, done, scale):
         parts.append(chart.keyed(f"column {k}", press))
     if done >= 0:
         parts.append(f'<path d="M{left + 20} {TOP}h-6v{ROW * size - 2}h6" class="al-l al-l-a"/>')
-        parts.append(words(left + 12, TOP + ROW * size + 20, f"one axis of {size}", "note"))
+        parts.append(words(left + SEEN, 42, f"one axis of {size}", "note", "end"))
     if done > 0:
         x, unit, n = columns[done - 1]
         parts.append(ring(x, TOP, 0, 0, size, n, (unit, ROW), "a"))
@@ -193,6 +225,6 @@ def flights(run, sample, line):
 
 
 __all__ = [
-    "APART", "MOST_NUMBERS", "ROW", "TILE", "TOP", "axis_columns", "check_lines", "flights", "gradients", "inputs", "largest", "listing",
-    "loop_rows",
+    "APART", "MOST_NUMBERS", "ROW", "TILE", "TOP", "axis_columns", "check_lines", "flights", "fold_tracks", "gradients", "hands",
+    "inputs", "largest", "listing", "loop_rows",
 ]  # fmt: skip

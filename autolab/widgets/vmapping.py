@@ -21,7 +21,9 @@ from autolab.widgets.vmap_picture import (
     axis_columns,
     check_lines,
     flights,
+    fold_tracks,
     gradients,
+    hands,
     inputs,
     largest,
     listing,
@@ -112,14 +114,14 @@ def loop_to_vmap(f=squared_error, args=None, in_dims=None):
         run, gradient, summed = runs(dims, first)
         sample = step - 1 if 0 < step <= size else None
         parts, _ = inputs(names, run.args, dims, sample, scale)
-        parts.append(chart.scale_legend(12, height - 30, -scale, scale))
+        parts.append(chart.scale_legend(12, tall, -scale, scale))
         if step > ended:
             shown, flown = gradient, []
             parts += listing(gradient) + gradients(gradient, summed if step > ended + 1 else None, dims, scale)
             said = _gradient_said(names[0], dims, gradient, summed, step == ended + 1, cost(dims) if size > 1 else None)
         else:
             shown, flown = run, flights(run, sample, step - folded - 1)
-            parts += loop_rows(run, sample, step, scale) + axis_columns(run, step - folded, scale)
+            parts += loop_rows(run, sample, step, scale) + axis_columns(run, step - folded, scale) + hands(run, step)
             said = _said(f, names, dims, run, step)
         rows = [[n.text, shape_text(n.shape), shape_text(n.inside), n.told()] for n in shown.lines]
         rows.append(["operations: loop, vmap", str(shown.loop_counts[-1]), str(len(shown.ran))])
@@ -127,12 +129,13 @@ def loop_to_vmap(f=squared_error, args=None, in_dims=None):
         focus = (TILE * (1 + (step > size)), 0, TILE, height) if step else None
         return Frame(said, parts, rows, _code(names, dims, size, step > ended), flights=flown, focus=focus)
 
+    last = ended + 2 * (first[1] is not None)
     labels = [str(dims) for dims in choices]
     entry = names[0] + str([0] * (args[0].dim() - 1)) * (args[0].dim() > 1)
-    controls = [choice("in_dims", labels), slider("first", stops, start=own, label=entry), timeline(ended + 2 * (first[1] is not None))]
+    controls = [choice("in_dims", labels), slider("first", stops, start=own, label=entry), timeline(last)]
     return Panel(
         f"A loop becomes an axis: vmap of {function_name(f)}", controls, make, ["Operation", "One sample", "With the axis", "vmap runs"],
-        (3 * TILE, height), breaks=[TILE, 2 * TILE],
+        (3 * TILE, height), breaks=[TILE, 2 * TILE], tracks=fold_tracks(size, first[0].lines, last),
     )  # fmt: skip
 
 
@@ -207,7 +210,7 @@ def _said(f, names, dims, run, step):
         shapes = ", ".join(f"{n} {shape_text(a.shape if d is None else a.select(d, 0).shape)}" for n, a, d in zip(names, run.args, dims))
         return (
             f"{function_name(f)} is written for one sample ({shapes}): {_operations(len(run.lines))}. There are {size} samples. "
-            "How many operations will a loop run, and how many vmap? Press a row or a column."
+            "How many operations will a loop run, and how many vmap? Pull the ring down, over the rows."
         )
     if step <= size:
         ran = _operations(run.loop_counts[step - 1])

@@ -127,3 +127,49 @@ def test_the_result_is_pulled_onto_the_plus_and_back_onto_the_joint_before(open_
         onto = "[tabindex='0'] > [data-drop=more]" if blocks > int(driven.status.inner_text()[0]) else "[data-drop=less]"
         driven.root.locator(".al-drag[tabindex='0']").drag_to(driven.root.locator(onto))
         expect(driven.status).to_contain_text(f"{blocks} blocks of 2 paths")
+
+
+def by_finger(command, points):
+    """Leads a finger from point to point."""
+    for kind, point in [("touchStart", points[0]), *(("touchMove", one) for one in points[1:]), ("touchEnd", None)]:
+        command("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [dict(zip("xy", point))] if point else []})
+
+
+def middle(locator):
+    locator.evaluate("(e) => e.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })")
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_finger_drags_the_fused_loop_and_arrows_step_it(open_page, drive, command):
+    page = open_page(widgets.fusion(x=torch.ones(100_000)))
+    page.set_viewport_size({"width": 360, "height": 800})
+    driven = drive(page, "Fusion: memory traffic, eager and fused")
+    ring = driven.root.get_by_role("slider", name="Fused loop")
+    x, y = middle(ring)
+    by_finger(command, [(x, y), (x + 30, y), (x + 60, y + 4), (x + 110, y + 4)])
+    expect(driven.status).to_contain_text("Fused, block")
+    assert int(ring.get_attribute("aria-valuenow")) > 4
+    ring.press("ArrowLeft")
+    ring.press("End")
+    expect(driven.status).to_contain_text("times less")
+    for _ in range(2):
+        driven.button("Undo").click()
+    expect(driven.status).to_contain_text("Fused, block")
+    driven.button("Undo").click()
+    expect(driven.status).to_contain_text("Ready.")
+
+
+def test_a_finger_pulls_the_result_of_paths_and_arrows_do_the_same(open_page, drive, command):
+    page = open_page(widgets.paths())
+    page.set_viewport_size({"width": 360, "height": 800})
+    driven = drive(page, "Paths: all of them, or one visit of each node")
+    result = driven.root.locator(".al-drag[tabindex='0']")
+    start = middle(result)
+    more = driven.root.locator("[tabindex='0'] > [data-drop=more]").bounding_box()
+    by_finger(command, [start, (start[0] + 12, start[1]), (more["x"] + more["width"] / 2, more["y"] + more["height"] / 2)])
+    expect(driven.status).to_contain_text("4 blocks of 2 paths")
+    for key, blocks in ("ArrowRight", 5), ("ArrowLeft", 4), ("ArrowLeft", 3):
+        result.press(key)
+        expect(driven.status).to_contain_text(f"{blocks} blocks of 2 paths")
+        expect(result).to_be_focused()

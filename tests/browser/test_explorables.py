@@ -85,7 +85,8 @@ def put(page, share):
 
 @pytest.fixture(autouse=True)
 def few_states(monkeypatch):
-    monkeypatch.setattr("autolab.widgets.panel.PAGE_STATES", 600)
+    for module in "panel", "versions":
+        monkeypatch.setattr(f"autolab.widgets.{module}.PAGE_STATES", 600)
 
 
 # -- pages from disk ---------------------------------------------------------------------------------

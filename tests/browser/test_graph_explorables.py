@@ -198,6 +198,70 @@ def test_gradients_travel_through_the_builder_unless_that_is_not_wanted(builder)
     expect(page.locator(".al-token")).to_have_count(0)
 
 
+@pytest.fixture
+def line_by(builder, command):
+    """Draws a line from the ring to a node, by mouse or by finger."""
+    page, _ = builder
+
+    def drawn(hand, target):
+        points = [
+            (b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for b in (page.locator("[data-ring]").bounding_box(), target.bounding_box())
+        ]
+        points.insert(1, tuple(sum(one) / 2 for one in zip(*points)))
+        if hand == "mouse":
+            page.mouse.move(*points[0])
+            page.mouse.down()
+            for point in points[1:]:
+                page.mouse.move(*point)
+            page.mouse.up()
+            return
+        for kind, point in [("touchStart", points[0]), *(("touchMove", one) for one in points[1:]), ("touchEnd", None)]:
+            command("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [dict(zip("xy", point))] if point else []})
+
+    return drawn
+
+
+@pytest.mark.parametrize("hand", ["mouse", "finger"])
+def test_a_line_from_the_ring_to_a_node_joins_the_two(builder, line_by, hand):
+    page, driven = builder
+    page.set_viewport_size({"width": 360, "height": 900})
+    driven.button("sin").click()
+    line_by(hand, node(page, 1))
+    expect(driven.status).to_contain_text("h1 and w: press + or × to join them.")
+    page.locator("[data-move]").last.click()
+    expect(driven.status).to_contain_text("× w made a node: MulBackward0, value 2.72789.")
+    line_by(hand, node(page, 2))
+    page.keyboard.press("Escape")
+    expect(driven.status).to_contain_text("× w made a node")
+    line_by(hand, driven.button("exp"))  # no node
+    expect(page.locator("[data-move]")).to_have_count(0)
+    driven.button("Undo").click()
+    expect(driven.status).to_contain_text("sin made a node")
+
+
+def test_the_ring_is_led_by_keys_too(builder):
+    page, driven = builder
+    driven.button("sin").click()
+    page.locator("[data-ring]").press("Enter")
+    for key in "ArrowUp", "Enter", "ArrowRight", "Enter":
+        page.keyboard.press(key)
+    expect(driven.status).to_contain_text("× w made a node: MulBackward0, value 2.72789.")
+
+
+def test_where_a_page_ends_it_says_so_and_gives_the_code_that_goes_on_from_there(builder):
+    page, driven = builder
+    end = driven.root.get_by_role("group", name="Code", include_hidden=True)
+    for name in ["sin", "× w", "exp"]:
+        expect(end).to_be_hidden()
+        driven.button(name).click()
+    expect(driven.root).to_contain_text("Known are operations on x, w, h1, h2. Run it here, in a notebook, to go on with all of it:")
+    python = eval(end.inner_text().partition("\n\n")[2], {"graph_builder": widgets.graph_builder})
+    expect(driven.status).to_have_text(python.sentence)
+    assert python.press("square").sentence.startswith("square made a node")
+    node(page, 0).click()
+    expect(end).to_be_hidden()
+
+
 # -- scissors ----------------------------------------------------------------------------------------
 
 

@@ -55,3 +55,16 @@ def test_mu_is_dragged_below_its_density(open_page, drive, drag):
     expect(driven.status).to_contain_text("mu = 0")
     driven.root.get_by_role("combobox", name="f", exact=True).select_option("step")
     expect(driven.status).to_contain_text("Reparameterisation is wrong")
+
+
+def test_the_density_is_widened_by_its_flank_by_hand_and_by_arrows(open_page, drive, drag):
+    page = open_page(widgets.expectation_gradients(mus=(0.0, 1.0)))
+    driven = drive(page, "Gradient of an expectation: two clouds of estimates")
+    flank = driven.root.locator(".al-graph").get_by_role("slider", name="sigma")
+    drag(page, flank, -80)
+    expect(driven.status).to_contain_text("mu = 1, sigma = 0.5")
+    flank.press("ArrowRight")
+    expect(driven.status).to_contain_text("sigma = 0.7")
+    driven.button("Undo").click()
+    driven.button("Undo").click()
+    expect(driven.status).to_contain_text("sigma = 1")

@@ -46,3 +46,34 @@ def test_rows_glide_into_the_axis(open_page, drive):
     page.emulate_media(reduced_motion="reduce")
     page.wait_for_function("(el) => el.getAnimations().length === 0", arg=row.element_handle())
     assert row.bounding_box()["y"] < before - 30
+
+
+def test_rows_are_folded_and_columns_filled_by_hand_and_each_drag_is_one_undo(open_page, drive, drag):
+    page = open_page(widgets.loop_to_vmap())
+    driven = drive(page, "A loop becomes an axis: vmap of squared_error")
+    ring = driven.root.get_by_role("slider", name="Loop")
+    drag(page, ring, 0, 60)
+    expect(driven.status).to_contain_text("Sample 0: the loop calls")
+    drag(page, ring, 0, 400)
+    expect(driven.status).to_contain_text("4 rows become one axis")
+    vmap = driven.root.get_by_role("slider", name="vmap")
+    drag(page, vmap, 70)
+    expect(driven.status).to_contain_text("v1 = w · x, once for all 4 samples")
+    for said in "rows become one axis", "Sample 0", "How many operations":
+        driven.button("Undo").click()
+        expect(driven.status).to_contain_text(said)
+    for key, said in [("ArrowDown", "Sample 0"), ("ArrowRight", "Sample 1"), ("ArrowUp", "Sample 0"), ("ArrowLeft", "How many")]:
+        ring.press(key)
+        expect(driven.status).to_contain_text(said)
+
+
+def test_a_finger_folds_the_rows(open_page, drive, command):
+    page = open_page(widgets.loop_to_vmap())
+    page.set_viewport_size({"width": 360, "height": 1000})
+    driven = drive(page, "A loop becomes an axis: vmap of squared_error")
+    driven.root.get_by_role("slider", name="Loop").evaluate("(e) => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    box = driven.root.get_by_role("slider", name="Loop").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for kind, by in ("touchStart", 0), ("touchMove", 30), ("touchMove", 90), ("touchMove", 230), ("touchEnd", None):
+        command("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [] if by is None else [{"x": x, "y": y + by}]})
+    expect(driven.status).to_contain_text("4 rows become one axis")

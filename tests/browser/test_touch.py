@@ -436,3 +436,69 @@ def test_a_name_that_is_cut_on_a_phone_is_said_where_it_is_pointed_at_or_has_the
     page.get_by_role("button", name="Undo").focus()
     cut.last.focus()
     expect(readout).to_have_text("relu (ReluBackward0)")
+
+
+# -- a number that is pulled ---------------------------------------------------------------------------
+
+
+def counted():
+    """A number that actions raise and lower, and a word that an action changes."""
+
+    def show(state):
+        here = sum(1 if a == "more" else -1 for a in state)
+        return Frame(
+            f"{len(state)} writes, at {here}.", [chart.pull_handle(100, 60, here, "more", "less", "the number")], [["at", str(here)]]
+        )
+
+    def can(state):
+        return ["more", "less", "other"] if len(state) < 4 else []
+
+    return StateMachine("Count", (), lambda s, a: (*s, a), show, can, ["Name", "Value"], (200, 120))
+
+
+def test_a_pull_up_and_down_is_an_action_for_each_stop_and_one_undo(opened):
+    page, driven = opened(counted())
+    x, y = middle(page.get_by_role("spinbutton", name="the number"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for up, said in [(15, "1 writes, at 1."), (30, "2 writes, at 2."), (14, "3 writes, at 1."), (-30, "4 writes, at 0.")]:
+        page.mouse.move(x, y - up)
+        expect(driven.status).to_have_text(said)  # what is not known is not asked for
+    page.mouse.up()
+    expect(page.get_by_role("spinbutton", name="the number")).to_have_attribute("aria-disabled", "true")
+    driven.button("Undo").click()
+    expect(driven.status).to_have_text("0 writes, at 0.")
+    expect(driven.button("Undo")).to_have_attribute("aria-disabled", "true")
+
+
+def test_arrows_and_presses_pull_as_the_hand_does_and_there_is_no_button_for_them(opened):
+    page, driven = opened(counted())
+    number = page.get_by_role("spinbutton", name="the number")
+    number.press("ArrowUp")
+    number.press("ArrowUp")
+    expect(driven.status).to_have_text("2 writes, at 2.")
+    expect(number).to_be_focused()
+    expect(number).to_have_attribute("aria-valuenow", "2")
+    box = number.bounding_box()
+    number.click(position={"x": box["width"] / 2, "y": box["height"] - 6})
+    expect(driven.status).to_have_text("3 writes, at 1.")
+    number.click(position={"x": box["width"] / 2, "y": 6})
+    expect(driven.status).to_have_text("4 writes, at 2.")
+    assert driven.root.get_by_role("group", name="Actions").get_by_role("button").count() == 0
+    driven.button("Reset").click()
+    assert driven.root.get_by_role("group", name="Actions").get_by_role("button").all_inner_texts() == ["other"]
+
+
+def test_escape_takes_a_pull_back_and_a_finger_pulls(opened, command):
+    page, driven = opened(counted())
+    x, y = middle(page.get_by_role("spinbutton", name="the number"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 30)
+    expect(driven.status).to_have_text("2 writes, at 2.")
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(driven.status).to_have_text("0 writes, at 0.")
+    for kind, up in ("touchStart", 0), ("touchMove", 20), ("touchMove", 43), ("touchEnd", None):
+        command("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [] if up is None else [{"x": x, "y": y - up}]})
+    expect(driven.status).to_have_text("3 writes, at 3.")

@@ -4,14 +4,19 @@ import pytest
 
 pytest.importorskip("anywidget")
 pytest.importorskip("PIL")
+from autolab.widgets.panel import Panel  # noqa: E402
 from tests.browser.contact_sheet import MAKERS  # noqa: E402
 
 pytestmark = pytest.mark.browser
-DRAGGED = ".al-graph .al-handle, .al-range"
+DRAGGED = ".al-graph .al-handle:not([aria-hidden]), .al-range"  # a handle that another part of the picture shows is hidden in this one
 WAY = [(90, 0), (90, -90), (-90, -90), (-90, 90)]  # of a handle, in pixels
 ALONG = [0.02, 0.5, 0.98, 0.4]  # of a slider's line
 
-WATCH = """() => {
+# Goes back to the start, brings an element to where it can be dragged, watches what moves from there on, and says where the element is.
+WATCH = """(element) => {
+    [...document.querySelectorAll(".al-root button")].find((b) => b.textContent === "Reset")?.click();
+    document.getAnimations().forEach((one) => one.finish());
+    element.scrollIntoView({ block: "center", behavior: "instant" });
     const all = [...document.querySelectorAll(".al-graph, .al-graph > svg, .al-range")];
     const places = () => all.map((e) => {
         const { left, top, width } = e.getBoundingClientRect(), inside = e.matches("svg") ? e.parentElement : { scrollLeft: 0, scrollTop: 0 };
@@ -25,6 +30,8 @@ WATCH = """() => {
         places().forEach((now, i) => { if (now && before[i] && now !== before[i] && all[i].isConnected) window.moved.add(`${name(all[i])}: ${before[i]} -> ${now}`); });
     };
     window.look();
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return { x, y, width, height, along: element.matches(".al-range") ? (element.value - element.min) / (element.max - element.min) : null };
 }"""
 # After what the page does at a move of the hand, and once more when that is painted.
 ON_EVERY_MOVE = """() => {
@@ -35,9 +42,21 @@ ON_EVERY_MOVE = """() => {
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch):
-    """Pages with fewer positions: most of the time went into computing those that no hand came to."""
-    monkeypatch.setattr("autolab.widgets.panel.PAGE_STATES", 300)
-    monkeypatch.setattr("autolab.widgets.explorer.PAGE_FRAMES", 200)
+    """Pages with the positions that a hand comes to from the start: most of the time went into computing the others."""
+    monkeypatch.setattr("autolab.widgets.panel.PAGE_STATES", 150)
+    monkeypatch.setattr("autolab.widgets.versions.PAGE_STATES", 300)
+    monkeypatch.setattr("autolab.widgets.explorer.PAGE_FRAMES", 60)
+    monkeypatch.setattr("autolab.widgets.builder.PAGE_CHAINS", 300)
+    monkeypatch.setattr("autolab.widgets.builder.CHAINS", 300)
+    monkeypatch.setattr(Panel, "_fill", near_the_start)
+
+
+def near_the_start(panel, patience, most=None):
+    """The frames where one control has moved, or two that one handle may move."""
+    for at in panel._positions():
+        moved = {name for name, c in panel._controls.items() if at[name] != c["start"]}
+        if len(moved) < 2 or (len(moved) == 2 and moved <= set(panel.tracks)):
+            panel._cached_frame(at)
 
 
 def by_mouse(page, points):
@@ -48,14 +67,12 @@ def by_mouse(page, points):
     page.mouse.up()
 
 
-def ways(element):
+def ways(box):
     """Where the hand goes that drags an element."""
-    box = element.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    if not element.evaluate("(e) => e.matches('.al-range')"):
+    if box["along"] is None:
         return [(x, y), *((x + dx, y + dy) for dx, dy in WAY)]
-    at = element.evaluate("(e) => (e.value - e.min) / (e.max - e.min)")
-    return [(box["x"] + 8 + (box["width"] - 16) * place, y) for place in (at, *ALONG)]
+    return [(box["x"] + 8 + (box["width"] - 16) * place, y) for place in (box["along"], *ALONG)]
 
 
 def moved(page, width, hand):
@@ -65,9 +82,7 @@ def moved(page, width, hand):
     page.evaluate(ON_EVERY_MOVE)
     wrong, said = [], set()
     for element in page.locator(DRAGGED).all():
-        element.evaluate("(e) => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
-        page.evaluate(WATCH)
-        hand(page, ways(element))
+        hand(page, ways(element.evaluate(WATCH)))
         found = page.evaluate("() => { look(); return [[...moved], [...said]]; }")
         wrong += [f"{element.get_attribute('aria-label')}: {one}" for one in found[0]]
         said |= set(found[1])

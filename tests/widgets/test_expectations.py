@@ -1,5 +1,7 @@
 """The explorable of gradients of expectations: its estimates against sums by hand, closed forms and the theory of their variance."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ import autolab as torch
 pytest.importorskip("anywidget")
 
 from autolab import widgets
+from autolab.widgets import expectations
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +107,18 @@ def test_functions_that_cannot_be_averaged_are_refused():
         widgets.expectation_gradients(lambda x: x.sum())
     with pytest.raises(ValueError, match="sigma must be above 0 and samples at least 1"):
         widgets.expectation_gradients(sigmas=(0.0,))
+
+
+def test_the_bars_are_what_each_sample_adds_to_an_estimate(clouds):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        x = 1.0 + torch.randn(8, 400, dtype=torch.float64).numpy()[:, 0]
+    samples = expectations._samples(expectations.square, 1.0, 1.0, 0)
+    assert np.allclose(samples[:2], [x, x**2])
+    assert np.allclose(expectations._adds(samples, 2.0), [(x**2 - 2) * (x - 1), 2 * x])
+    heights = [re.findall(rf'width="6" height="[0-9]+" class="al-cell al-k-{kind}"', clouds.move(**start(f=f)).picture())
+               for f in ("square", "step") for kind in "cb"]  # fmt: skip
+    assert [len(h) > 0 for h in heights] == [True, True, True, False]  # the slope of a step adds nothing
 
 
 def test_a_page_stays_below_150_kilobytes(clouds, tmp_path):

@@ -121,6 +121,40 @@ def test_a_write_after_the_name_has_moved_is_said_of_the_tensor_that_it_reaches(
     assert "x is at version 1." in counter.press("with no_grad: x.add_(1)").sentence
 
 
+def test_numbers_that_are_written_back_stay_stale_since_their_version_counts_writes():
+    counter = widgets.version_counter().press("v.add_(1)").press("a.sub_(1)").press("v.add_(1)")
+    assert "numbers are what they were" not in counter.sentence
+    counter.undo().reset().press("v.add_(1)").press("v.sub_(1)")
+    assert counter.rows[1:3] == [["a", "[2.0, 4.0]", "2"], ["v", "[2.0]", "2"]]
+    assert counter.sentence.endswith("The numbers are what they were, the version is not: it is stale, and backward() will raise.")
+    assert "modified by an inplace operation" in counter.press("y.backward()").sentence
+
+
+def test_a_page_knows_any_three_actions_in_a_row():
+    frames = widgets.version_counter().offline()["frames"]
+
+    def after(at):
+        return list(frames[str(at)]["next"].values())
+
+    threes = [c for a in after(0) for b in after(a) for c in after(b)]
+    assert len(threes) == 1000 and None not in threes
+
+
+def test_what_was_refused_is_forgotten_with_the_next_action():
+    counter = widgets.version_counter().press("x.add_(1)")
+    assert "a leaf Variable that requires grad" in counter.sentence
+    assert "x.add_(1)" not in counter.press("v.mul_(2)").text()
+
+
+def test_a_page_knows_a_pull_of_five_writes_there_and_back():
+    data = widgets.version_counter().offline()
+    for there, back in (("a.add_(1)", "a.sub_(1)"), ("v.sub_(1)", "v.add_(1)")):
+        at = 0
+        for write in [there] * 5 + [back] * 5:
+            at = data["frames"][str(at)]["next"][write]
+        assert data["frames"][str(at)]["rows"][1][2] == "10"
+
+
 def test_the_film_of_a_write_ends_with_the_error():
     told = [sentence for _, sentence in widgets.version_counter()._stills(None)]
     assert len(told) == 3 and "modified by an inplace operation" in told[-1]

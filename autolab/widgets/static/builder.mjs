@@ -59,7 +59,8 @@ function builder(model, el) {
     const { program, chosen, back } = at(), name = nameOf(chosen), chain = chainOf(chosen);
     const newest = chosen >= L && chosen === L + program.length - 1;
     if (chosen >= L && !chain && (back || newest)) return model.page ? BEYOND : "Asking Python.";
-    if (joining !== null) return say("join", { sign: moves[joining].sign, name });
+    if (pair !== null) return say("pair", { name, other: nameOf(pair) });
+    if (joining !== null) return say("join", { sign: moves[joining]?.sign ?? "The ring", name });
     if (back && chain.b) return say("raises", { name, error: chain.b });
     if (back) {
       const found = gradients();
@@ -84,6 +85,15 @@ function builder(model, el) {
     return other === undefined ? [move, onto] : leaf === false ? [move, onto, other] : [leaf, onto];
   };
   const everyNode = () => [...leaves, ...at().program].map((_, k) => k);
+  // Where a graph ends that was computed in advance: what is known goes on from other nodes, and a notebook goes on from here.
+  function tellFurther() {
+    const ops = at().program, others = everyNode().filter((k) => k !== at().chosen && moves.some(({ other }, m) => other !== ANOTHER && isKnown([m, k])));
+    const made = leaves.map((leaf) => `${leaf.name}=${leaf.code}`).join(", ");
+    further.textContent = say("further", { name: nameOf(at().chosen), others: others.length ? ` Known are operations on ${others.map(nameOf).join(", ")}.` : "" });
+    const presses = ops.map((one) => `\n    .press("${called(one)}", onto="${nameOf(one[1])}")`).join("");
+    const more = nameOf(at().chosen) === nameOf(L + ops.length - 1) ? "" : `\n    .choose("${nameOf(at().chosen)}")`;
+    program.textContent = `from autolab.widgets import graph_builder\n\n(\n    graph_builder(${made})${presses}${more}\n)`;
+  }
   const isPossible = (move) => (moves[move].other === ANOTHER ? everyNode().some((k) => isKnown(operationOf(move, at().chosen, k)))
     : isKnown([move, at().chosen]));
 
@@ -91,7 +101,8 @@ function builder(model, el) {
     const after = { ...at(), ...changed };
     if (JSON.stringify(after) !== JSON.stringify(at())) change(model, { past: [...model.get("past"), at()], at: after });
   };
-  let joining = null; // an operation that waits for its second operand
+  const RING = -1;
+  let joining = null; // an operation that waits for its second operand, or the ring that does
   const join = (move) => { joining = move; show(); };
   // `target` is what it is dragged onto: the operand, or the second one where that can be any node.
   function apply(move, target) {
@@ -104,28 +115,32 @@ function builder(model, el) {
     }
     const operation = another ? operationOf(move, chosen, target) : [move, target ?? chosen];
     if (!isKnown(operation)) { status.textContent = BEYOND; return; }
-    joining = null;
+    joining = pair = null;
     go({ program: [...program, operation], chosen: L + program.length });
   }
   const choose = (node) => {
+    pair = null;
+    if (joining === RING) { joining = null; pairWith(node); return; }
     if (joining !== null) apply(joining, node);
     else if (!at().back) go({ chosen: node });
   };
-  const undo = () => { if (joining !== null) join(null); else takeBack(model); };
+  const cancel = () => { joining = pair = null; endLine(undefined); show(); };
+  const undo = () => { if (joining !== null || pair !== null) cancel(); else takeBack(model); };
 
-  const resetButton = button("reset", "Reset", "Back to the leaves", () => { joining = null; go(start); });
+  const resetButton = button("reset", "Reset", "Back to the leaves", () => { joining = pair = null; go(start); });
   const undoButton = button("undo", "Undo", "Take the last change back", undo);
   const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
   const actions = h("div", { class: "al-bar al-palette", role: "group", "aria-label": "Actions" }, ...moves.map((move, k) => palette(move, k)));
   const backButton = h("button", { type: "button", class: "al-button al-back-button", onclick: () => { if (usable()) go({ back: true }); } }, "backward()");
   actions.append(backButton);
   const usable = () => !at().back && at().chosen >= L;
-  const grey = h("p", { class: "al-far", hidden: "" }, GREY);
+  const further = h("p", { class: "al-far" }), program = h("pre", { class: "al-code", ...SCROLLS, "aria-label": "Code" });
+  const grey = h("div", { hidden: "" }, further, program);
   const place = h("div", { class: "al-graph", ...SCROLLS, "aria-label": "Graph" });
   const table = tableTwin("Table of what is shown", model.get("columns"), fillTable);
   const root = h("div", { class: "al-root al-panel al-builder", role: "group", "aria-label": model.get("title") },
-    h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton), actions, status, grey,
-    h("div", { class: "al-main" }, place), table.el);
+    h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton), actions, status,
+    h("div", { class: "al-main" }, place), grey, table.el); // what comes and goes does not move the picture
 
   // An operation is pressed, or dragged onto a node: mouse, touch and pen alike.
   let dropped = null;
@@ -268,6 +283,8 @@ function builder(model, el) {
       g.setAttribute("aria-label", written.map((line) => line.textContent).filter(Boolean).join(" "));
       nodes.push(g);
     }
+    if (!done && boxes.size > 1) nodes.push(ring(boxes.get(chosen)));
+    if (pair !== null && boxes.has(pair)) nodes.push(...signs(boxes.get(pair)));
     let width = Math.max(left + columns * (BOX + AIR), TOP + L * (LEAF + 8));
     const bottom = rows0 + (program.length + (done ? 0 : 1)) * PITCH - (PITCH - TALL) + 12;
     if (ghost) {
@@ -292,6 +309,58 @@ function builder(model, el) {
     return boxes;
   }
   const nodeAt = (node) => picture.querySelector(`[data-node="${node}"]`);
+
+  // -- a line from the ring of the chosen node to another node joins the two, by + or by ×
+
+  let line = null, pair = null; // what is drawn from the ring, and the node that was reached
+  const spotOf = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+  const under = (event) => document.elementsFromPoint(event.clientX, event.clientY).map((e) => e.closest("[data-node]")).find((g) => g && place.contains(g));
+  const reached = (event) => { const g = under(event); return g && Number(g.dataset.node) !== at().chosen ? g : null; };
+  function ring({ x, y, width, height }) {
+    const cx = x + width - 18, cy = y + height;
+    return part("g", { class: "al-port", "data-ring": "", role: "button", tabindex: "0", "aria-label": `Join ${nameOf(at().chosen)} with another node`, [SUPPRESS]: "true" },
+      part("circle", { cx, cy, r: 22, class: "al-hit" }), part("circle", { cx, cy, r: 8, class: "al-ring" }), part("path", { d: `M${cx - 3} ${cy}h6M${cx} ${cy - 3}v6`, class: "al-grip" }));
+  }
+  // The signs to choose from, at the node that was reached.
+  function signs({ x, y, width, height }) {
+    return moves.map((move, k) => [move, k]).filter(([{ other }]) => other === ANOTHER).map(([{ sign }, k], i) => {
+      const cx = x + width / 2 + 48 * i - 24, cy = y + height + 10;
+      return part("g", { class: "al-press al-sign-choice", role: "button", tabindex: "0", "data-move": k, [SUPPRESS]: "true",
+        "aria-label": `${nameOf(at().chosen)} ${sign} ${nameOf(pair)}`, "aria-disabled": String(!isKnown(operationOf(k, at().chosen, pair))) },
+      part("circle", { cx, cy, r: 22, class: "al-hit" }), part("circle", { cx, cy, r: 17, class: "al-cell al-k-out" }), part("text", { x: cx, y: cy + 6, class: "al-t al-head", "text-anchor": "middle" }, sign));
+    });
+  }
+  const pairWith = (node) => {
+    pair = node;
+    show();
+    (picture.querySelector("[data-move]:not([aria-disabled=true])") ?? nodeAt(at().chosen)).focus({ preventScroll: true });
+  };
+  place.addEventListener("pointerdown", (event) => {
+    const el = event.target.closest?.("[data-ring]");
+    if (!el || event.button || line) return;
+    place.setPointerCapture(event.pointerId);
+    el.focus({ preventScroll: true });
+    line = part("path", { class: "al-l al-l-a", "pointer-events": "none" });
+    line.from = spotOf(event);
+    picture.append(line);
+    pair = null;
+  });
+  place.addEventListener("touchmove", (event) => { if (line && event.cancelable) event.preventDefault(); }, { passive: false });
+  place.addEventListener("pointermove", (event) => {
+    if (!line) return;
+    const { x, y } = spotOf(event), over = reached(event);
+    line.setAttribute("d", `M${line.from.x} ${line.from.y}L${x} ${y}`);
+    for (const g of place.querySelectorAll("[data-node]")) g.classList.toggle("al-over", g === over);
+  });
+  const endLine = (node) => {
+    if (!line) return;
+    line.remove();
+    line = null;
+    place.querySelectorAll(".al-over").forEach((g) => g.classList.remove("al-over"));
+    if (node) pairWith(Number(node.dataset.node)); else if (node !== undefined) show();
+  };
+  place.addEventListener("pointerup", (event) => endLine(reached(event)));
+  place.addEventListener("pointercancel", () => endLine(null));
 
   // -- motion: a new box comes from where it was dropped, gradients go from box to box
 
@@ -337,17 +406,19 @@ function builder(model, el) {
 
   let shown = null;
   function show() {
-    if (at().back) joining = null;
+    if (at().back) joining = pair = null;
+    if (pair !== null && (pair >= L + at().program.length || pair === at().chosen)) pair = null;
     const here = at(), boxes = draw(), told = sentence();
     if (status.textContent !== told) status.textContent = told;
     status.classList.toggle("al-error", Boolean(chainOf(here.chosen)?.e || (here.back && chainOf(here.chosen)?.b)));
     root.setAttribute("aria-busy", String(!model.page && here.chosen >= L && !chainOf(here.chosen)));
     const off = (b, is) => b.setAttribute("aria-disabled", String(is));
     off(resetButton, JSON.stringify(here) === JSON.stringify(start));
-    off(undoButton, !model.get("past").length && joining === null);
+    off(undoButton, !model.get("past").length && joining === null && pair === null);
     const closed = here.back ? [] : moves.map((_, k) => !isPossible(k));
     for (const [k, b] of [...actions.children].entries()) off(b, here.back || (b === backButton ? !usable() : closed[k]));
     grey.hidden = !closed.includes(true);
+    if (!grey.hidden) tellFurther();
     moves.forEach(({ other }, k) => { if (other === ANOTHER) actions.children[k].setAttribute("aria-pressed", String(joining === k)); });
     if (shown && shown !== here) {
       move(shown, boxes);
@@ -358,13 +429,19 @@ function builder(model, el) {
     table.update();
   }
 
+  const joinPair = (sign) => { if (sign.getAttribute("aria-disabled") !== "true") apply(Number(sign.dataset.move), pair); };
   place.addEventListener("click", (event) => {
-    const node = event.target.closest("[data-node]")?.dataset.node;
-    if (node !== undefined) choose(Number(node));
+    const sign = event.target.closest("[data-move]"), node = event.target.closest("[data-node]")?.dataset.node;
+    if (sign) joinPair(sign);
+    else if (node !== undefined) choose(Number(node));
   });
   place.addEventListener("keydown", (event) => {
     const node = Number(event.target.dataset.node ?? -1), step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Escape" && joining !== null) join(null);
+    const sign = event.target.closest("[data-move]"), isRing = event.target.closest("[data-ring]"), presses = event.key === "Enter" || event.key === " ";
+    if (event.key === "Escape" && (joining !== null || pair !== null || line)) cancel();
+    else if (sign && presses) joinPair(sign);
+    else if (sign && /^Arrow(Left|Right)$/.test(event.key)) (sign.nextElementSibling?.matches("[data-move]") ? sign.nextElementSibling : sign.previousElementSibling).focus({ preventScroll: true });
+    else if (isRing && presses) { join(RING); nodeAt(at().chosen).focus({ preventScroll: true }); }
     else if (node < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
     else if (step) nodeAt(node + step)?.focus({ preventScroll: true });
     else if (event.key === "Enter" || event.key === " ") choose(node);

@@ -139,11 +139,11 @@ function panel(model, el) {
     quiet = false;
   }
 
-  function act(action) {
+  function act(action, forget) {
     const to = shown.next[action], at = model.get("at");
     way = 1;
-    if (to === undefined) return;
-    if (to !== null) { go({ ...at, [machine.name]: to }); return; }
+    if (to === undefined || shown.key !== keyOf(at)) return; // Python has been asked where that leads
+    if (to !== null) { go({ ...at, [machine.name]: to }, forget); return; }
     const ask = model.get("ask");
     status.textContent = ask ? "Asking Python." : BEYOND;
     if (ask) change(model, { ask: { state: at[machine.name], action, n: (ask.n || 0) + 1 } });
@@ -267,14 +267,11 @@ function panel(model, el) {
 
   // What another tile shows is not there for keys and screen readers in this one.
   function leaveOut() {
-    const away = tiles.flatMap((svg) => {
-      const { left, right } = svg.getBoundingClientRect();
-      return [...svg.querySelectorAll(".al-handle, .al-press, .al-tensor")].filter((el) => {
-        const box = el.getBoundingClientRect(), x = box.left + box.width / 2;
-        return x < left || x >= right;
-      });
-    });
-    for (const el of away) {
+    const away = tiles.flatMap((svg, i) => svg.style.display !== "none" && [...svg.querySelectorAll(".al-handle, .al-press, .al-tensor")].filter((el) => {
+      const box = el.getBBox(), x = box.x + box.width / 2; // where it is at rest: it may be on its way
+      return x < edges[i] || x >= edges[i + 1];
+    }));
+    for (const el of away.filter(Boolean)) {
       [el, ...el.querySelectorAll("[tabindex]")].forEach((e) => e.removeAttribute("tabindex"));
       el.setAttribute("aria-hidden", "true");
     }
@@ -333,7 +330,8 @@ function panel(model, el) {
     }
     listing.textContent = frame.code || "";
     if (machine) {
-      const names = Object.keys(frame.next), old = [...actions.children];
+      const inHand = [...place.querySelectorAll("[data-up]")].flatMap(({ dataset }) => [dataset.up, dataset.down]);
+      const names = Object.keys(frame.next).filter((n) => !inHand.includes(n)), old = [...actions.children];
       // a button that stays keeps the focus
       if (names.join() !== old.map((b) => b.textContent).join()) {
         const focused = document.activeElement?.textContent, had = actions.contains(document.activeElement);

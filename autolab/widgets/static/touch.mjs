@@ -1,6 +1,7 @@
 // ---- what can be taken in the hand ------------------------------------------------------------------------------
 
 const STOP = 6; // pixels from stop to stop of a number that is dragged
+const PULL = 14; // and from action to action
 const PEEK = 60; // milliseconds that the mouse rests on a cell
 const nearestOf = (list, value) => list.reduce((best, one, k) => (Math.abs(one - value) < Math.abs(list[best] - value) ? k : best), 0);
 
@@ -9,10 +10,11 @@ const nearestOf = (list, value) => list.reduce((best, one, k) => (Math.abs(one -
 function hands(place, panel) {
   const control = (name) => panel.controls.find((c) => c.name === name);
   const axes = (el) => [control(el.dataset.alongX), control(el.dataset.alongY)];
+  const trackOf = (c, axis) => panel.tracks[`${c.name} ${"xy"[axis]}`] || panel.tracks[c.name];
   const clamp = (c, k) => Math.max(0, Math.min(c.stops.length - 1, k));
   // Which way the stops go on the screen: 1 to the right and upwards.
   const way = (c, axis) => {
-    const track = panel.tracks[c.name];
+    const track = trackOf(c, axis);
     return (track && track.at(-1) < track[0] ? -1 : 1) * (track && axis ? -1 : 1);
   };
   let drag = null, dragged = false;
@@ -32,15 +34,17 @@ function hands(place, panel) {
     place.setPointerCapture(event.pointerId);
     drag.axes = axes(el);
     const from = point(event);
-    drag.offsets = drag.axes.map((c, axis) => (c && panel.tracks[c.name] ? panel.tracks[c.name][drag.at[c.name]] - from[axis] : 0));
+    drag.offsets = drag.axes.map((c, axis) => (c && trackOf(c, axis) ? trackOf(c, axis)[drag.at[c.name]] - from[axis] : 0));
     place.classList.add("al-dragging");
   });
 
   place.addEventListener("pointermove", (event) => {
     if (!drag || event.pointerId !== drag.pointer) return;
     const by = [event.clientX - drag.x, event.clientY - drag.y];
-    if (drag.axes) moveTo(event, by);
-    else if (drag.ghost || Math.hypot(...by) > 5) carry(event, by);
+    drag.far ||= Math.hypot(...by) > 5;
+    if (drag.el.dataset.up) pullTo(Math.round(-by[1] / PULL));
+    else if (drag.axes) moveTo(event, by);
+    else if (drag.far) carry(event, by);
   });
 
   // A finger that moves along the way of a handle moves the handle, and across it the page. (No browser heeds touch-action inside of an SVG.)
@@ -55,13 +59,26 @@ function hands(place, panel) {
     const at = { ...drag.at }, now = point(event);
     drag.axes.forEach((c, axis) => {
       if (!c) return;
-      const track = panel.tracks[c.name];
+      const track = trackOf(c, axis);
       at[c.name] = track ? nearestOf(track, now[axis] + drag.offsets[axis])
         : clamp(c, drag.at[c.name] + Math.round((axis ? -by[1] : by[0]) / STOP));
     });
     panel.go(at, dragged); // one drag is one undo
     dragged ||= panel.past().length > drag.past.length;
   }
+
+  // Each stop upwards is an action, and each downwards another one: what was written is not unwritten.
+  function pullTo(stop) {
+    for (let by = drag.pulled || 0; by !== stop; drag.pulled = by) {
+      const at = panel.at(), on = Math.sign(stop - by);
+      if (!panel.can(drag.el.dataset[on > 0 ? "up" : "down"])) return;
+      pull(drag.el, on, dragged);
+      if (panel.same(at)) return; // Python has been asked
+      by += on;
+      dragged = true;
+    }
+  }
+  const pull = ({ dataset: { up, down } }, by, forget) => panel.act(by > 0 ? up : down, forget);
 
   const under = (event) => document.elementsFromPoint(event.clientX, event.clientY)
     .map((el) => el.closest(".al-drop")).find((zone) => zone && place.contains(zone) && zone.dataset.drop in drag.onto);
@@ -92,12 +109,16 @@ function hands(place, panel) {
     place.querySelectorAll(".al-over").forEach((over) => over.classList.remove("al-over"));
     ghost?.remove();
     place.classList.remove("al-dragging");
-    const moved = drag.axes && dragged;
+    const moved = drag.axes && dragged, pressed = dropped && !drag.far && drag.el.dataset.up && drag.el;
     drag = null;
     if (place.hasPointerCapture(pointer)) place.releasePointerCapture(pointer);
     if (zone) panel.act(onto[zone.dataset.drop]);
     if (moved && (!dropped || panel.same(at))) panel.restore(at, past);
     else if (moved) panel.drawn();
+    else if (pressed) {
+      const { top, height } = pressed.getBoundingClientRect();
+      pull(pressed, top + height / 2 - event.clientY);
+    }
   }
   place.addEventListener("pointerup", (event) => end(event, true));
   place.addEventListener("pointercancel", (event) => end(event, false)); // the page scrolls
@@ -123,7 +144,8 @@ function hands(place, panel) {
   place.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const el = event.target, escape = event.key === "Escape" && drag;
-    const used = escape ? !end({}, false) : el.matches(".al-press") ? /^( |Enter)$/.test(event.key) && !press(el)
+    const step = JSON.parse(el.dataset.arrows || "{}")[event.key];
+    const used = step ? !panel.act(step) : escape ? !end({}, false) : el.matches(".al-press") ? /^( |Enter)$/.test(event.key) && !press(el)
       : el.matches(".al-handle") ? slide(el, event.key) : el.matches(".al-heat-cell") && walk(el, event.key);
     if (!used) return;
     event.preventDefault();
@@ -134,8 +156,10 @@ function hands(place, panel) {
     const [x, y] = axes(el), sideways = { ArrowRight: 1, ArrowLeft: -1 }[key], upwards = { ArrowUp: 1, ArrowDown: -1 }[key];
     const by = { PageUp: 5, PageDown: -5, Home: -Infinity, End: Infinity }[key];
     if (!sideways && !upwards && !by) return false;
+    if (el.dataset.up) return Boolean(upwards) && !pull(el, upwards);
     const c = (upwards ? y : x) || x || y, axis = c === x ? 0 : 1;
-    const stop = clamp(c, panel.at()[c.name] + (by || (sideways || upwards) * way(c, axis)));
+    const along = (upwards ? 1 : 0) === axis ? way(c, axis) : 1; // across its way, right and up are onwards
+    const stop = clamp(c, panel.at()[c.name] + (by || (sideways || upwards) * along));
     panel.go({ ...panel.at(), [c.name]: stop });
     return true;
   }
@@ -169,6 +193,7 @@ function hands(place, panel) {
   function dress(svg) {
     for (const el of svg.querySelectorAll("[tabindex]")) el.setAttribute(SUPPRESS, "true");
     for (const el of svg.querySelectorAll(".al-handle")) {
+      if (el.dataset.up) { el.setAttribute("aria-disabled", String(!panel.can(el.dataset.up) && !panel.can(el.dataset.down))); continue; }
       const c = axes(el).filter(Boolean);
       if (!c.length) { el.remove(); continue; }
       const k = panel.at()[c[0].name];
