@@ -38,6 +38,8 @@ CLONE = {"x86_64": 56}.get(platform.machine(), 220)
 PRIVATE, RECURSIVE, BIND, REMOUNT, READ_ONLY, NOSUID, NODEV, NOEXEC = 1 << 18, 1 << 14, 1 << 12, 32, 1, 2, 4, 8
 DEVICES = (b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/random", b"/dev/urandom", b"/dev/tty")  # those of bubblewrap
 DIE_WITH_PARENT = 1
+# What the first cell loads, and the first thing that is shown, a report, and an exception.
+FIRST = ("import numpy as np\nnp.ones(2)", "from autolab.check import check\ncheck('exp', lambda g, out: g * out)", "1 / 0")
 
 
 def serve(control: socket.socket, shell: Any) -> None:
@@ -129,12 +131,13 @@ def _warm_shell():
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.xmode = "Context"
     shell = InteractiveShell.instance(config=config)
-    with contextlib.redirect_stdout(io.StringIO()):
-        shell.run_cell("import numpy as np\n1 / 0")  # what the first cell and the first exception load
-    shell.reset(new_session=True)
-    shell.execution_count = 1
     handlers.warm()
     handlers.prepare(shell)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for cell in FIRST:
+            shell.run_cell(cell)
+    shell.reset(new_session=True)
+    shell.execution_count = 1
     # Ends the process when it has computed for long enough. The first process of a namespace, which a session is, would not
     # be ended by a signal without a handler, and one in Python would wait for the end of a call.
     libc = ctypes.CDLL(None)
