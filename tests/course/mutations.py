@@ -159,7 +159,7 @@ def pasted(rng, notebook):
 
 def halves(rng, notebook):
     """Halves of characters, in texts and in names."""
-    for _ in range(rng.choice((1, 4))):
+    for _ in range(rng.choice((1, 4)) if notebook else 0):
         *path, key = rng.choice([p for p in places(notebook) if p])
         parent, half = at(notebook, path), rng.choice(("\ud800", "\udfff", "\ud83d x \ude00"))
         if isinstance(parent, dict) and rng.random() < 0.5:
