@@ -25,8 +25,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from autolab.course.grading import settings
 from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.grading.scheduler import Course, grade_course
+from autolab.course.grading.worker import _sandbox
 from autolab.course.scaffold import nbgrader, new_course
 
 FORGETS_TO_SUM = """
@@ -126,6 +128,7 @@ def main() -> None:
     before = cpu()
     run = grade_course(Course(course_root), "ps2", jobs=options.jobs, scheduler=options.scheduler, progress=progress)
     each = run.seconds / max(run.graded, 1)
+    _sandbox(settings.box(course_root), settings.limits(course_root), os.getpid()).close()  # its CPU is counted when it has ended
     spent = cpu() - before
     memory = [resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     wrong = []

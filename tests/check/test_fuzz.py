@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from autolab.autograd import Function
 from autolab.check import check
 from autolab.check.run.specs import row
 
@@ -104,3 +105,27 @@ def test_shares_of_ties_are_asked_for():
 @pytest.mark.parametrize("operation", ["log_sigmoid", "lgamma", "hardtanh"])
 def test_a_row_is_known_before_its_function_was_used(operation):
     assert row(operation).name == operation
+
+
+@pytest.mark.parametrize("operation", ["tril", "triu"])
+def test_a_triangle_is_asked_for_in_a_stack_of_matrices(operation):
+    def of_one_matrix(g, k):
+        i, j = np.indices(g.shape)
+        return g * (j <= i + k if operation == "tril" else j >= i + k)
+
+    assert not check(operation, of_one_matrix).passed
+
+
+def test_a_forward_that_returns_a_list_of_tensors_is_refused_as_by_apply():
+    class AllGather(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return [x.reshape(-1)] * x.shape[0]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.sum(0).reshape(g.shape[0], -1)
+
+    report = check("all_gather", AllGather)
+    assert not report.passed
+    assert "list" in str(report)

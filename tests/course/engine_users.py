@@ -80,6 +80,14 @@ handlers.Handlers.rule = lambda self, *a: [*old(self, *a)[:5], False]
         "from autolab.check import Reference\nr = Reference.of('square')\nv = x.numpy()\n"
         "return r.gradient('x', g.numpy(), r.environment([v], {}))"
     ),
+    "a kernel of a row": backward(
+        "from autolab.fast.kernels.elementwise import power_rule\nout = np.empty(x.shape)\n"
+        "power_rule(g.numpy(), x.numpy(), 2, out)\nreturn torch.from_numpy(out)"
+    ),
+    "the checker's differences": backward(
+        "from autolab.check.run.differences import gradient\n"
+        "return torch.from_numpy(gradient(lambda v: v * v, [x.numpy()], 0, g.numpy(), True)[0])"
+    ),
     "a demonstration that keeps a function": backward(
         "return d(x, g)", "d = lambda x, g: torch.func.vjp(lambda t: t * t, x.detach())[1](g)[0]"
     ),

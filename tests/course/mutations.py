@@ -5,6 +5,7 @@ import json
 import os
 import random
 import string
+from urllib.parse import quote
 
 from .engine_users import HONEST, NUMERIC, USERS
 from .hostile import SUITE
@@ -129,6 +130,44 @@ def code(rng, notebook):
                 cell["source"] = source.splitlines(keepends=True) + [rng.choice([1, None, "\n", []])]
 
 
+PICTURES = [
+    {"image/png": "iVBORw0KGgo="}, {"image/png": ["iVBO\n", "Rw=="]}, {"image/svg+xml": "PHN2Zz4="}, {"image/png": '"><script>alert(1)</script>'},
+    {"image/jpeg": "A" * 4_000_000}, {"image/gif": "=", "image/webp": "UklGRg=="}, {"text/html": "<b>"}, {}, [], None, "iVBORw==", 7,
+]  # fmt: skip
+PICTURE_NAMES = [
+    "a.png",
+    "my photo.png",
+    'x"onerror="alert(1)',
+    "javascript:alert(1)",
+    "../a.png",
+    "\ud800.png",
+    "<script>.png",
+    "",
+    "ü\u202e.png",
+]
+
+
+def pasted(rng, notebook):
+    """Pictures, or what claims to be one, in cells of text and of code, with links to them."""
+    for cell in rng.sample(cells := cells_of(notebook), min(len(cells), rng.choice((1, 5)))):
+        names = rng.sample(PICTURE_NAMES, rng.randrange(1, len(PICTURE_NAMES)))
+        cell["attachments"] = {name: rng.choice(PICTURES) for name in names} if rng.random() < 0.9 else rng.choice(VALUES)
+        if cell.get("cell_type") != "code":
+            links = (f"![a](attachment:{quote(name, safe=rng.choice(('', name)), errors='replace')})" for name in names)
+            cell["source"] = "".join(map(str, cell.get("source") or "")) + "\n".join(links)
+
+
+def halves(rng, notebook):
+    """Halves of characters, in texts and in names."""
+    for _ in range(rng.choice((1, 4)) if notebook else 0):
+        *path, key = rng.choice([p for p in places(notebook) if p])
+        parent, half = at(notebook, path), rng.choice(("\ud800", "\udfff", "\ud83d x \ude00"))
+        if isinstance(parent, dict) and rng.random() < 0.5:
+            parent[half + key] = parent.pop(key)
+        else:
+            parent[key] = half + str(parent[key])[:1000]
+
+
 def size(rng, notebook):
     """Too many, too long, too deep."""
     kind, cells = rng.randrange(5), cells_of(notebook)
@@ -190,7 +229,7 @@ def beside(rng, folder):
 
 def mutant(rng, right, folder):
     """Write a submission made from a right one; whether its second answer is as it was."""
-    notebook, kinds = json.loads(right), rng.sample([code, code, code, structure, metadata, size], rng.choice((1, 1, 2, 3)))
+    notebook, kinds = json.loads(right), rng.sample([code, code, code, structure, metadata, pasted, halves, size], rng.choice((1, 1, 2, 3)))
     for kind in sorted(kinds, key=lambda kind: kind is size):  # what is deep is not gone through again
         kind(rng, notebook)
     only_code = set(kinds) == {code}

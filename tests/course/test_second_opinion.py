@@ -11,7 +11,7 @@ import pytest
 from autolab.course.grading.derivatives import is_plain
 from autolab.course.grading.grade import COMPLEX, SUSPICIOUS, _reasons
 from autolab.course.grading.roots import has_negative_root
-from autolab.course.grading.sandbox import Limits, best_mode
+from autolab.course.grading.sandbox import Limits, Sandbox, best_mode
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
 from autolab.course.release import form_of_source
@@ -74,6 +74,63 @@ def test_numerical_differentiation_to_all_digits_is_listed_by_its_source(name):
     done = graded(NUMERIC[name])
     assert done.scores == FULL
     assert any("numerical differentiation" in said for said in done.suspicious)
+
+
+FORMULAS = """
+import gc, types
+from autolab.check import SPECS
+from autolab.course.grading.derivatives import functions_used
+from autolab.engine.tensor import TABLE
+gc.unfreeze()
+found = [f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_varnames[:1] == ("g",) and f.__code__.co_argcount and f.__code__.co_filename[0] != "<"
+         and f.__module__.startswith(("autolab.rules", "autolab.fast.kernels", "autolab.check.run.exercises"))]
+rows = {*TABLE.values(), *(spec.row for spec in SPECS.values() if spec.row is not None)}
+forwards = functions_used(f for row in rows for f in (row.forward, row.compute))
+print(*sorted({f"{f.__module__}.{f.__name__}" for f in found if f not in forwards and f.__code__.co_names != ("RuntimeError",)}))
+"""
+
+
+def test_no_formula_of_the_table_is_left_where_the_engine_takes_no_derivatives():
+    said = []
+    with Sandbox("bubblewrap", LIMITS) as first:
+        for box in (first, first.without_derivatives):
+            session = box.open()
+            said.append(session.ask("run", FORMULAS, "a")["text"].split())
+            session.close()
+    with_formulas, without = said
+    assert "autolab.check.run.exercises.softmax_back" in with_formulas
+    assert without == []
+
+
+VALUES = """
+import warnings
+lines = []
+import autolab as torch
+warnings.simplefilter("ignore")
+from autolab.torch_api.public import DECLARED
+quiet = {"creation", "more_creation", "random", "settings"}
+names = [n for d in DECLARED if d.package and d.function.__module__.rpartition(".")[2] not in quiet for n in d.names]
+with torch.no_grad():
+    for function in [getattr(part, name) for part in (torch, torch.nn.functional, torch.linalg) for name in dict.fromkeys(names) if hasattr(part, name)]:
+        for shape in ((3,), (2, 2), (1, 1, 4, 4)):
+            x = torch.linspace(0.1, 0.9, torch.Size(shape).numel()).reshape(shape)
+            for arguments in ((x,), (x, x), (x, 0), (x, 2)):
+                torch.manual_seed(0)
+                try: said = str(function(*arguments))
+                except Exception as error: said = f"{type(error).__name__}: {error}"[:60]
+                lines.append((function.__name__, shape, len(arguments), said, "here the engine" in said))
+"""
+
+
+def test_values_are_computed_as_before_where_the_engine_takes_no_derivatives():
+    said = []
+    with Sandbox("bubblewrap", Limits(cell=60.0, busy=40.0)) as first:
+        for box in (first, first.without_derivatives):
+            session = box.open()
+            assert session.ask("run", VALUES, "a")["error"] is None
+            said.append(session.ask("run", "print(len(lines), hash(str(lines)), sorted({l[0] for l in lines if l[4]}))", "a")["text"])
+            session.close()
+    assert said[0] == said[1] and int(said[0].split()[0]) > 1000
 
 
 WAYS_TO_COMPLEX = (

@@ -15,10 +15,12 @@ from nbgrader import utils
 from autolab.course.grading import submission
 from autolab.course.grading.scheduler import Course
 from autolab.course.grading.submission import parse, read, repair
+from autolab.course.grading.worker import as_text
 from autolab.course.notebook import from_markdown
 from autolab.course.release import form_of_source, release_of
 
 from .hostile import TEXT
+from .mutations import at, places
 from .pages import page_of
 from .test_hostile import FORM, FULL, LIMITS, submitted
 
@@ -388,6 +390,45 @@ def test_a_file_in_utf16_and_half_a_character_are_read(tmp_path):
     notebook, notes = read(tmp_path / "n.ipynb")
     assert (len(notebook.cells) > 0, notes) == (True, [])
     assert parse('{"cells": [{"cell_type": "code", "source": "\\ud800"}]}', "n.ipynb")[0].cells[0].source == "?"
+
+
+HALF = "\ud800"  # JSON can spell it as \\ud800, and no file can hold it
+
+
+def set_at(notebook, path, change):
+    """The same notebook, changed in one place."""
+    changed = json.loads(json.dumps(notebook))
+    *to_it, last = path
+    change(at(changed, to_it), last)
+    return changed
+
+
+def renamed(parent, key):
+    if isinstance(parent, dict):
+        parent[HALF + key] = parent.pop(key)
+
+
+@pytest.mark.parametrize("change", [lambda parent, key: parent.__setitem__(key, HALF), renamed], ids=["value", "name"])
+def test_half_a_character_anywhere_stops_no_class(change):
+    picture = {"attachments": {"a.png": {"image/png": "iVBORw=="}}}
+    whole = RIGHT | {"cells": [RIGHT["cells"][0] | {"cell_type": "markdown"} | picture, *RIGHT["cells"]]}
+    for path in (path for path in places(whole) if path):
+        notebook, notes = parse(json.dumps(set_at(whole, path, change)), "n.ipynb")
+        claims = submission.raised_points(notebook, FORM)
+        notes = [*notes, *claims, *repair(notebook, FORM)]
+        submission.disarm(notebook)
+        assert f"{as_text(notebook)}{notes}{' '.join(notes)}".encode(), path
+
+
+@pytest.mark.parametrize("points", [10**400, -(10**400), 1e308, float("nan"), True, "8", None, []], ids=lambda points: str(points)[:8])
+def test_points_that_no_float_holds_stop_no_class(points):
+    def write(notebook):
+        cells(notebook)["square-check"]["metadata"]["nbgrader"] |= {"points": points}
+        cells(notebook)["square-check"]["source"] += "\nprint(1)"
+
+    notebook, notes = repaired(changed(write))
+    assert any("'square-check' had been changed" in note for note in notes)
+    assert cells(notebook)["square-check"]["metadata"]["nbgrader"]["points"] == 8
 
 
 def test_the_text_and_the_form_agree():

@@ -178,8 +178,10 @@ class LocalCandidate:
                     context = self._context(given, settings)
                     result = self._forward(context, [self.wrap(a) for a in given], settings)
                     bare = self._is_bare(result)
-                    if isinstance(result, tuple) and any(np.shape(part) for part in result):
-                        raise UnusableResult("type", f"returned a tuple of {len(result)}, expected one array or tensor of numbers")
+                    arrays = isinstance(result, tuple) and any(np.shape(part) for part in result)
+                    if arrays or (self._has_apply and isinstance(result, list)):
+                        kind = type(result).__name__
+                        raise UnusableResult("type", f"returned a {kind} of {len(result)}, expected one array or tensor of numbers")
                     out = np.array(as_array(result))  # a copy: it may be a view of an input
                     if between is not None:
                         self._forward(self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings)

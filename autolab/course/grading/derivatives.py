@@ -8,6 +8,7 @@ before a student's line runs, and compares. Functions are emptied in place: noth
 from __future__ import annotations
 
 import ast
+import gc
 import linecache
 import pkgutil
 import sys
@@ -16,14 +17,14 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import autolab
 import autolab.fast
 import autolab.rules
 from autolab import formula
-from autolab.check.run import cases
+from autolab.check.run import cases, differences
 from autolab.engine import backward, node
 from autolab.engine.op import CODEGEN
 from autolab.engine.tensor import TABLE
@@ -33,6 +34,12 @@ from autolab.transforms import dual
 HERE = Path(autolab.__file__).parent
 # Where formulas can be read, and other libraries that differentiate.
 FORMULAS = ("rules", "fast", "check/diagnosis")
+RULES = (
+    "autolab.rules.",
+    "autolab.fast.",
+    "autolab.check.run.exercises",
+    differences.__name__,
+)  # modules with the functions that rules use
 ENGINES = ("autograd", "casadi", "jax", "mygrad", "sympy", "tensorflow", "tinygrad", "torch")
 
 
@@ -67,14 +74,50 @@ def forget() -> None:
         _empty((f for f in vars(module).values() if isinstance(f, FunctionType) and f.__module__ == module.__name__), needed)
     _empty([node.OpNode.vjp, node.MultiOpNode.vjp, node.Node.__call__, dual.output_tangents], needed)
     CODEGEN.pop("run", None)  # writes a node's formulas out
+<<<<<<< HEAD
     quick.STEPS.clear()  # and so do these
     quick.IN_PLACE.clear()
+=======
+    _empty(_of_derivatives(), functions_used(needed))
+>>>>>>> judge
     for name, module in list(sys.modules.items()):
         if name.startswith("autolab.check.diagnosis.") and isinstance(module, ModuleType):
             vars(module).clear()
     linecache.clearcache()
     formula.forget()
     cases.forget()
+
+
+def _of_derivatives() -> Iterator[FunctionType]:
+    """What rules are made of, and their kernels, whose first argument is g by the table's own habit; and what differentiates by numbers.
+
+    Code that the engine wrote for a row is none of these: it applies the row, and its first argument may be called g as well.
+    """
+    for found in gc.get_objects():
+        if isinstance(found, FunctionType) and str(found.__module__).startswith(RULES):
+            code = found.__code__
+            takes_g = code.co_argcount > 0 and code.co_varnames[0] == "g" and not code.co_filename.startswith("<")
+            if takes_g or found.__module__ == differences.__name__:
+                yield found
+
+
+def functions_used(functions: Iterable[Any]) -> set[Any]:
+    """These functions and those that they use, directly or not."""
+    waiting, found = list(functions), dict[int, FunctionType]()
+    while waiting:
+        f = waiting.pop()
+        if not isinstance(f, FunctionType) or id(f) in found:
+            continue
+        found[id(f)] = f
+        codes = [f.__code__]
+        for code in codes:
+            codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+            used = [f.__globals__.get(n) for n in code.co_names]
+            waiting += used
+            waiting += [v for t in used if isinstance(t, type) for v in vars(t).values()]
+            waiting += [vars(m).get(n) for m in used if isinstance(m, ModuleType) for n in code.co_names]
+        waiting += [cell.cell_contents for cell in f.__closure__ or ()]
+    return set(found.values())
 
 
 def _empty(functions: Iterable[Any], needed: set[Any]) -> None:

@@ -38,7 +38,7 @@ CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
 COMPLEX = "complex numbers, or more digits than a float has, as numerical differentiation does"
 # Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
 SUSPICIOUS = {
-    "the table of rules": r"autolab\.rules|\bTABLE\b|(autolab\.check\.|from autolab\.check import )(?!check\b)\w+",
+    "the table of rules": r"autolab\.(rules|fast)|\bTABLE\b|(autolab\.check\.|from autolab\.check import )(?!check\b)\w+",
     "the engine's derivatives": r"autolab\.func|\bforward_ad\b|(?<!def )\bjvp\(|\bjac(fwd|rev)\(",
     "the system": r"\b(os\.(_exit|kill|fork|system)|subprocess|socket|ctypes|gc\.get_\w+|_getframe|inspect\.stack)\b",
     COMPLEX: (

@@ -17,7 +17,7 @@ import time
 import traceback
 import warnings
 from dataclasses import replace
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from autolab.torch_api.public import DECLARED
 from autolab.utils.tracebacks import short
 
 from . import protocol
+from .derivatives import functions_used
 from .offline.pip import OFFLINE
 
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
@@ -128,7 +129,7 @@ def forget_what_is_expected() -> None:
     from autolab.check.api import check as verdict
 
     scenes = [scene for behaviour in check.BEHAVIOURS.values() for scene in behaviour.scenes]
-    kept = _functions_used([scene.play for scene in scenes])
+    kept = {f"{f.__module__}.{f.__qualname__}" for f in functions_used(scene.play for scene in scenes)}
     for scene in scenes:
         object.__setattr__(scene, "expect", None)
         object.__setattr__(scene, "slips", ())
@@ -145,24 +146,6 @@ def forget_what_is_expected() -> None:
         return judged(name, candidate, **keywords)
 
     check.check = verdict.check = here
-
-
-def _functions_used(waiting: list[Any]) -> set[str]:
-    """These functions and those that they use, directly or not."""
-    found: dict[int, FunctionType] = {}
-    while waiting:
-        f = waiting.pop()
-        if not isinstance(f, FunctionType) or id(f) in found:
-            continue
-        found[id(f)] = f
-        codes = [f.__code__]
-        for code in codes:
-            codes += [c for c in code.co_consts if isinstance(c, CodeType)]
-            used = [f.__globals__.get(n) for n in code.co_names]
-            waiting += used
-            waiting += [v for t in used if isinstance(t, type) for v in vars(t).values()]
-        waiting += [cell.cell_contents for cell in f.__closure__ or ()]
-    return {f"{f.__module__}.{f.__qualname__}" for f in found.values()}
 
 
 class TooMuchOutput(BaseException):

@@ -57,7 +57,6 @@ ENGINES = ("docker", "podman")
 IMAGE = os.environ.get("AUTOLAB_IMAGE", "autolab-box")  # built as docs/instructors.md says: Python and autolab
 ERROR = 2000  # characters of what the sandbox says of an error
 START = 60.0  # seconds for the imports
-NO_DERIVATIVES = "--no-derivatives"  # for the server
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HOME": "/scratch", "LANG": "C.UTF-8",
     "IPYTHONDIR": "/scratch/.ipython", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "MPLBACKEND": "agg",
@@ -88,12 +87,12 @@ class Sandbox:
         How to isolate; the best that works here if not given, and RuntimeError if none does but limits.
     limits : Limits
         What one session may use.
-    derivatives : bool
-        Whether the engine takes derivatives in it; `without_derivatives` is another sandbox in which it does not.
     """
 
-    def __init__(self, mode: str | None = None, limits: Limits | None = None, derivatives: bool = True):
-        self.mode, self.limits, self.derivatives = isolation(mode), limits or Limits(), derivatives
+    derivatives = True  # whether the engine takes any in it
+
+    def __init__(self, mode: str | None = None, limits: Limits | None = None):
+        self.mode, self.limits = isolation(mode), limits or Limits()
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
         self.folder: str | None = None
@@ -112,10 +111,8 @@ class Sandbox:
 
     @functools.cached_property
     def without_derivatives(self) -> Sandbox:
-        """A sandbox with the same limits; it starts when its first session is opened."""
-        other = Sandbox(self.mode, self.limits, derivatives=False)
-        other.privileged = self.privileged
-        return other
+        """A sandbox with the same limits, where the engine takes none; it starts when its first session is opened."""
+        return SandboxWithoutDerivatives(self)
 
     def start(self) -> None:
         """Start the process, unless it runs. Raises RuntimeError with what it printed if it does not."""
@@ -125,7 +122,7 @@ class Sandbox:
             return
         self.close()
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = [*FIRST_TO_END, *COMMANDS[self.mode](far.fileno(), self.privileged), *([] if self.derivatives else [NO_DERIVATIVES])]
+        command = [*FIRST_TO_END, *COMMANDS[self.mode](far.fileno(), self.privileged)]
         environment = None
         if self.mode == "limits":
             self.folder = tempfile.mkdtemp(prefix="autolab-box-")
@@ -137,17 +134,11 @@ class Sandbox:
         )  # fmt: skip
         far.close()
         self.control = near
-        near.settimeout(START)
-        try:
-            said = near.recv(6)
-        except OSError:
-            said = b""
-        if said != b"ready\n":
+        if not _is_ready(near):
             self.process.kill()
             errors = (self.process.communicate()[1] or b"").decode(errors="replace")
             self.process = None
             raise RuntimeError(f"the box ({self.mode}) did not start:\n{errors[-2000:]}")
-        near.settimeout(10)
 
     def open(self, files: Mapping[str, bytes] = MappingProxyType({})) -> Session:
         """A new session, with these files in its folder. Raises RuntimeError if the sandbox cannot give one."""
@@ -246,6 +237,46 @@ class Sandbox:
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder = None
+
+
+class SandboxWithoutDerivatives(Sandbox):
+    """Sessions in which the engine takes no derivatives.
+
+    Its server is forked from that of the first, before which no student's line has run, and has then forgotten every backward
+    formula: to start another would take seconds of imports.
+    """
+
+    derivatives = False
+
+    def __init__(self, first: Sandbox):
+        super().__init__(first.mode, first.limits)
+        self.first, self.privileged = first, first.privileged
+        self.numbers = first.numbers  # both have one folder for their sessions, and one range of users
+
+    def start(self) -> None:
+        """Fork the server of the first sandbox, unless that is done. Raises RuntimeError if it does not answer."""
+        if self.mode in ENGINES or self.control is not None:
+            return
+        self.first.start()
+        assert self.first.control
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with far:
+            socket.send_fds(self.first.control, [json.dumps({"fork": "without derivatives"}).encode()], [far.fileno()])
+        if not _is_ready(near):
+            near.close()
+            raise RuntimeError(f"the box ({self.mode}) gives none without derivatives")
+        self.control = near
+
+
+def _is_ready(control: socket.socket) -> bool:
+    """Whether a server says in time that it has started."""
+    control.settimeout(START)
+    try:
+        ready = control.recv(6) == b"ready\n"
+    except OSError:
+        return False
+    control.settimeout(10)
+    return ready
 
 
 class Session:

@@ -1,6 +1,6 @@
 """The process in the sandbox: imports everything once, then forks one child a submission.
 
-    python -m autolab.course.grading.sandbox_server CONTROL_FD [--no-derivatives]
+    python -m autolab.course.grading.sandbox_server CONTROL_FD
 
 The control socket is an inherited descriptor and no path; each message on it brings the connection of a new session.
 A child gives up what the server may do, takes namespaces of its own, and answers calls until it is killed.
@@ -38,14 +38,13 @@ CLONE = {"x86_64": 56}.get(platform.machine(), 220)
 PRIVATE, RECURSIVE, BIND, REMOUNT, READ_ONLY, NOSUID, NODEV, NOEXEC = 1 << 18, 1 << 14, 1 << 12, 32, 1, 2, 4, 8
 DEVICES = (b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/random", b"/dev/urandom", b"/dev/tty")  # those of bubblewrap
 DIE_WITH_PARENT = 1
+# What the first cell loads, and the first thing that is shown, a report, and an exception.
+FIRST = ("import numpy as np\nnp.ones(2)", "from autolab.check import check\ncheck('exp', lambda g, out: g * out)", "1 / 0")
 
 
-def serve(control: socket.socket, take_derivatives: bool = True) -> None:
+def serve(control: socket.socket, shell: Any) -> None:
     """Fork a session for every connection that comes through the control socket; end when it closes."""
     libc = ctypes.CDLL(None, use_errno=True)
-    shell = _warm_shell()
-    if not take_derivatives:
-        derivatives.forget()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
@@ -70,6 +69,9 @@ def serve(control: socket.socket, take_derivatives: bool = True) -> None:
             control.sendall(b"ended\n")
             continue
         connection = socket.socket(fileno=descriptors[0])
+        if "fork" in order:
+            _fork_server(control, connection, shell)
+            continue
         pid = _fork(libc, order)
         if pid == 0:
             try:
@@ -82,6 +84,20 @@ def serve(control: socket.socket, take_derivatives: bool = True) -> None:
         else:
             connection.sendall(b"N")
         connection.close()
+
+
+def _fork_server(control: socket.socket, its_control: socket.socket, shell: Any) -> None:
+    """Another server, in whose sessions the engine takes no derivatives. Nothing of a student's has been in the process it is a copy of."""
+    with its_control:
+        if os.fork() != 0:
+            return
+        try:
+            control.close()
+            gc.unfreeze()  # or what is forgotten would stay in memory where it is part of a circle
+            derivatives.forget()
+            serve(its_control, shell)
+        finally:
+            os._exit(0)
 
 
 def _fork(libc: Any, order: dict) -> int:
@@ -115,12 +131,13 @@ def _warm_shell():
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.xmode = "Context"
     shell = InteractiveShell.instance(config=config)
-    with contextlib.redirect_stdout(io.StringIO()):
-        shell.run_cell("import numpy as np\n1 / 0")  # what the first cell and the first exception load
-    shell.reset(new_session=True)
-    shell.execution_count = 1
     handlers.warm()
     handlers.prepare(shell)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for cell in FIRST:
+            shell.run_cell(cell)
+    shell.reset(new_session=True)
+    shell.execution_count = 1
     # Ends the process when it has computed for long enough. The first process of a namespace, which a session is, would not
     # be ended by a signal without a handler, and one in Python would wait for the end of a call.
     libc = ctypes.CDLL(None)
@@ -277,4 +294,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--stdio":
         serve_container(json.loads(sys.argv[2]))
     else:
-        serve(socket.socket(fileno=int(sys.argv[1])), "--no-derivatives" not in sys.argv)
+        serve(socket.socket(fileno=int(sys.argv[1])), _warm_shell())

@@ -97,7 +97,7 @@ def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
         text, values = _readable_part(_without_outputs(whole.encode("utf-8", "replace")).decode("utf-8", "replace"))
     if values <= AT_ONCE:
         with contextlib.suppress(ValueError, RecursionError):
-            data = json.loads(text)
+            data = _whole_characters(json.loads(text), text)
     if data is None:
         cells, ended = _whole_cells(text)
         data = {"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}
@@ -160,7 +160,8 @@ def _whole_cells(text: str) -> tuple[list[dict], bool]:
         if text[at] == "]":
             return cells, not resumed
         try:
-            cell, at = decoder.raw_decode(text, at)
+            cell, end = decoder.raw_decode(text, at)
+            cell, at = _whole_characters(cell, text[at:end]), end
         except (ValueError, RecursionError):
             if (resumed := resumed + 1) > RESUMES or not (found := NEXT_CELL.search(text, at)):
                 break
@@ -173,13 +174,20 @@ def _whole_cells(text: str) -> tuple[list[dict], bool]:
     return cells, len(cells) > CELLS
 
 
+def _whole_characters(data: Any, text: str) -> Any:
+    """What was read from a text: half a pair of UTF-16, which JSON can spell and no file can hold, is a question mark, in names, too."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return data
+    return json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode())
+
+
 def _cell(raw: Any, number: int) -> NotebookNode | None:
     """One cell without outputs, and without anything but pictures in its attachments and nbgrader's facts in its metadata."""
     if not isinstance(raw, dict):
         return None
     source = raw.get("source", "")
     source = "".join(s for s in source if isinstance(s, str)) if isinstance(source, list) else source
-    source = (source if isinstance(source, str) else "").encode("utf-8", "replace").decode()
+    source = source if isinstance(source, str) else ""
     metadata = raw.get("metadata")
     facts = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = facts.get("grade_id") if isinstance(facts, dict) else None
@@ -351,8 +359,10 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
 def _is_as_released(cell: NotebookNode) -> bool:
     """Whether a cell has the checksum that it was released with: a test that its teacher has changed since, and no student."""
     facts = cell.metadata.get("nbgrader", {})
-    whole = "grade_id" in facts and (not facts.get("grade") or type(facts.get("points")) in (int, float))
-    return whole and facts.get("checksum") == compute_checksum(cell)
+    try:
+        return facts.get("checksum") == compute_checksum(cell)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a grade without points, or points that no float holds
+        return False
 
 
 @lru_cache(512)
