@@ -234,6 +234,7 @@ class Group:
     """Elementwise steps of one shape, and full sums of their results, run block by block."""
 
     least, way = LARGE, "run in blocks"
+    calls: Any = ()  # functions that formulas are not to be taken apart in, for `quick` has something better
 
     @classmethod
     def can(cls, step: Step) -> bool:
