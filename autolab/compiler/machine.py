@@ -22,8 +22,11 @@ except ImportError:
     ) from None
 
 from autolab.compiler.direct import DIRECT  # these need numba, too
-from autolab.compiler.loops import expression, literal, loop
+from autolab.compiler.loops import FLOATS, expression, literal, loop
+from autolab.compiler.moves import with_loops
+from autolab.compiler.notes import NotEntrywise, Notes
 from autolab.compiler.one_pass import ONE_PASS
+from autolab.fast.kernel import INTO
 
 BLOCK = 1 << 12  # entries that are summed in float32 before the sum goes on in float64
 
@@ -36,15 +39,21 @@ class Machine(Group):
     calls = ONE_PASS
 
     @classmethod
-    def quick(cls, step: Any) -> Any:
-        """The step, or that which sums a convolution in registers, or goes once over its arrays."""
-        direct = DIRECT.get(step.function) or ONE_PASS.get(step.function) if isinstance(step, Step) else None
+    def quick(cls, step: Any) -> list[Any]:
+        """The step, or that which sums a convolution in registers, or goes once over its arrays, or what a kernel does entry by entry."""
+        if not isinstance(step, Step):
+            return [step]
+        direct = DIRECT.get(step.function) or ONE_PASS.get(step.function)
         if direct is None:
-            return step
+            return entrywise(step) if step.function in INTO else [step]
         direct(*samples(step.args), **samples(step.kwargs))  # compiled now, or read from disk
         made = Step(direct, step.args, step.kwargs, step.elementwise)
         made.outs, made.several = step.outs, step.several
-        return made
+        return [made]
+
+    @classmethod
+    def effect(cls, run: Any) -> Any:
+        return with_loops(run)
 
     @classmethod
     def can(cls, step: Step) -> bool:
@@ -118,3 +127,37 @@ def formula(step: Step, names: dict[Value, str] | None = None) -> str | None:
         return None
     said = [a.name if names is None else names[a] for a in step.args]
     return expression(step.function, out.sample.dtype, [a.sample.dtype for a in step.args], said)
+
+
+def entrywise(step: Step) -> list[Step]:
+    """The operations of a kernel that works in place, as steps of a chain; the step itself if it cannot be one."""
+    into, settings = INTO[step.function]
+    x, out = step.args[0], step.outs[0]
+    if not isinstance(x, Value) or out is None or x.sample.size < Machine.least or {x.sample.dtype, out.sample.dtype} != {FLOATS[0]}:
+        return [step]
+    notes = Notes(x.sample.dtype)
+    values: dict[int, Value] = {}  # by their numbers in the notes
+    given: list[Any] = []
+    for a in (*step.args, *[step.kwargs.get(name, default) for name, default in settings.items()]):
+        if not isinstance(a, Value):
+            given.append(a)
+        elif a.sample.shape == x.sample.shape and a.sample.dtype == x.sample.dtype:
+            given.append(notes.array(x.sample))
+            values[given[-1].value] = a
+        else:
+            return [step]
+    result = notes.array(x.sample)
+    try:
+        into(*given, result)
+    except NotEntrywise:
+        return [step]
+    if not notes.calls or result.value != notes.calls[-1][2] or not notes.can_be_a_loop():
+        return [step]
+    made = []
+    for function, args, number in notes.calls:
+        inner = Value(np.empty(x.sample.shape, notes.kinds[number]), f"{out.name}_{number}")
+        values[number] = out if number == result.value else inner
+        constants = [Value(np.array(notes.numbers[~a], notes.dtype), "", constant=True) if a < 0 else values[a] for a in args]
+        made.append(Step(function, tuple(constants), {}, True))
+        made[-1].outs = [values[number]]
+    return made

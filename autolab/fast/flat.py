@@ -8,6 +8,7 @@ one array each, the optimizer's own `update` runs on these, and the parameters a
 from __future__ import annotations
 
 import os
+from _thread import _local as ThreadLocal
 from collections import defaultdict
 from operator import attrgetter, is_
 from sys import getrefcount
@@ -26,6 +27,15 @@ CHANCES = 10  # steps that could not be made at once, after which nobody tries a
 ON = os.environ.get("AUTOLAB_FAST") != "0"
 
 payload_of = attrgetter("payload")
+
+
+class Moves(ThreadLocal):
+    """now: moves parameters by loops of machine code, in a program compiled for them (`autolab.compiler.moves`)."""
+
+    now: Any = None
+
+
+moves = Moves()
 
 
 class Part(NamedTuple):
@@ -108,7 +118,10 @@ class Flat:
             gs.append(g.ravel())
         np.concatenate(xs, out=self.x)
         np.concatenate(gs, out=self.g)
-        self.alone.update(self.whole, self.x, self.g, group)
+        if moves.now is None:
+            self.alone.update(self.whole, self.x, self.g, group)
+        else:
+            moves.now.update(self.alone, self.whole, self.x, self.g, group)
         moved = self.x
         for (p, shape, low, high, _, _), x in zip(self.parts, xs):
             if x.base is None:  # ravel had to copy
@@ -155,7 +168,15 @@ def step_at_once(optimizer: Any, number: int, group: dict[str, Any]) -> list[Ten
         if not flat.chances:
             moved.flats.remove(flat)
             moved.others.extend(part.p for part in flat.parts)
-    return left
+    return left if moves.now is None or not can(optimizer) else [p for p in left if not moved_by_loop(optimizer, p, group)]
+
+
+def moved_by_loop(optimizer: Any, p: Tensor, group: dict[str, Any]) -> bool:
+    """Move one parameter in one loop; False if nothing was done."""
+    if p._grad is None or not moves.now.at_once(optimizer, p, p.payload, p._grad.payload, group):
+        return False
+    p.version[0] += 1
+    return True
 
 
 def arranged(optimizer: Any, group: dict[str, Any]) -> Moved:
