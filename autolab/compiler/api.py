@@ -92,7 +92,7 @@ class Program:
     def __init__(
         self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any], kind: Any, keeps_numbers: bool = False
     ) -> None:
-        builder = Builder(tracer, guards.places, (kind or Group).calls)
+        builder = Builder(tracer, guards.places, (kind or Group).keeps)
         for t in tracer.read.values():
             place = builder.name(t) if id(t) in builder.places else guards.name(t)
             guards.conditions.append(f"({place}._grad is None) is {id(t) in tracer.without_gradient}")

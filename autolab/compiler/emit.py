@@ -234,7 +234,11 @@ class Group:
     """Elementwise steps of one shape, and full sums of their results, run block by block."""
 
     least, way = LARGE, "run in blocks"
-    calls: Any = ()  # functions that formulas are not to be taken apart in, for `quick` has something better
+
+    @classmethod
+    def keeps(cls, function: Any, values: Any) -> bool:
+        """Whether a function is not to be taken apart, since `quick` has something better than it."""
+        return False
 
     @classmethod
     def effect(cls, run: Any) -> Any:

@@ -80,10 +80,10 @@ class NotSimple(Exception):
 
 
 class Lowering:
-    """Collects steps. Equal steps are done once; steps on constants are done now. `calls`: functions that are not taken apart."""
+    """Collects steps. Equal steps are done once; steps on constants are done now. keeps(function, values): it is not taken apart."""
 
-    def __init__(self, calls: Any = ()) -> None:
-        self.calls = calls
+    def __init__(self, keeps: Any = lambda function, values: False) -> None:
+        self.keeps = keeps
         self.steps: list[Any] = []
         self.known: dict[Any, Value] = {}
         self.count = 0
@@ -217,7 +217,7 @@ class Lowering:
         """What function(**env) gives: its formula taken apart, or one step that calls it, or its kernel."""
         mark = len(self.steps), dict(self.known)
         try:
-            if not to_call(function) and (compute or function) not in self.calls:
+            if not to_call(function) and not self.keeps(compute or function, values_in(env)):
                 return Formula(self, function, env, elementwise).whole(function)
         except NotSimple:
             del self.steps[mark[0] :]

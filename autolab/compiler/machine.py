@@ -36,20 +36,23 @@ class Machine(Group):
 
     way = "run as machine code"
     least = 1 << 12  # entries: below that a call of the loop costs as much as it saves
-    calls = ONE_PASS
 
     @classmethod
     def quick(cls, step: Any) -> list[Any]:
         """The step, or that which sums a convolution in registers, or goes once over its arrays, or what a kernel does entry by entry."""
         if not isinstance(step, Step):
             return [step]
-        direct = DIRECT.get(step.function) or ONE_PASS.get(step.function)
+        direct = DIRECT.get(step.function) or (ONE_PASS[step.function] if cls.keeps(step.function, step.values()) else None)
         if direct is None:
             return entrywise(step) if step.function in INTO else [step]
         direct(*samples(step.args), **samples(step.kwargs))  # compiled now, or read from disk
         made = Step(direct, step.args, step.kwargs, step.elementwise)
         made.outs, made.several = step.outs, step.several
         return [made]
+
+    @classmethod
+    def keeps(cls, function: Any, values: Any) -> bool:
+        return function in ONE_PASS and any(np.size(v.sample) >= cls.least for v in values)
 
     @classmethod
     def effect(cls, run: Any) -> Any:
