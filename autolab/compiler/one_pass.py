@@ -316,14 +316,94 @@ def layer_norm_weight_rule(g: Any, centre: Any, weight_shape: Any) -> Any:
     return out
 
 
+# -- batch norm ------------------------------------------------------------------------------------------
+
+
+@machine_code
+def channel_sums(x, y, centre, out):
+    """out[c] = the sums over samples and places of x - centre[c], and of (x - centre[c]) * y. x, y: (samples, channels, places)."""
+    for s in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            one, other, middle, total, along = x[s, c], y[s, c], centre[c], ZERO, ZERO
+            for k in range(one.size):
+                off = one[k] - middle
+                total = any_order(total, off)
+                along = any_order(along, off * other[k])
+            out[c, 0] += total
+            out[c, 1] += along
+
+
+@machine_code
+def channel_squares(x, centre, out):
+    """out[c] = the sum over samples and places of (x - centre[c]) ** 2."""
+    for s in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            one, middle, total = x[s, c], centre[c], ZERO
+            for k in range(one.size):
+                off = one[k] - middle
+                total = any_order(total, off * off)
+            out[c] += total
+
+
+@machine_code
+def scale_channels(x, centre, scale, shift, out):
+    """out = (x - centre) * scale + shift, with a number for each channel."""
+    for s in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            one, into, middle, factor, more = x[s, c], out[s, c], centre[c], scale[c], shift[c]
+            for k in range(one.size):
+                into[k] = (one[k] - middle) * factor + more
+
+
+@machine_code
+def combine_channels(x, y, of_x, of_y, shift, out):
+    """out = x * of_x + y * of_y + shift, with a number for each channel."""
+    for s in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            one, other, into, a, b, more = x[s, c], y[s, c], out[s, c], of_x[c], of_y[c], shift[c]
+            for k in range(one.size):
+                into[k] = one[k] * a + other[k] * b + more
+
+
+def in_planes(x: Any) -> Any:
+    """(samples, channels, places)"""
+    return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
+
+
+def batch_norm(x: Any, weight: Any, bias: Any, *, eps: Any) -> Any:
+    if not suits(x, weight, bias) or x.ndim < 3:
+        return nn.batch_norm(x, weight, bias, eps=eps)
+    planes, out, n = in_planes(x), np.empty(x.shape, F32), x.size // x.shape[1]
+    nothing, totals = np.zeros(x.shape[1], F32), np.zeros((x.shape[1], 2))
+    channel_sums(planes, planes, nothing, totals)
+    mean, squares = (totals[:, 0] / n).astype(F32), np.zeros(x.shape[1])
+    channel_squares(planes, mean, squares)
+    var = (squares / n).astype(F32)
+    scale_channels(planes, mean, weight / np.sqrt(var + np.float32(eps)), np.ascontiguousarray(bias), in_planes(out))
+    return out, mean, var
+
+
+def batch_norm_rule(g: Any, d: Any, weight: Any, out_2: Any, eps: Any) -> Any:
+    g_out, g_mean, g_var = g
+    if not suits(g_out, d, weight, out_2) or d.ndim < 3:
+        return nn.batch_norm_rule(g, d, weight, out_2, eps)
+    n, rstd, out = d.size // d.shape[1], 1 / np.sqrt(out_2 + np.float32(eps)), np.empty(d.shape, F32)
+    scale, totals = weight * rstd, np.zeros((d.shape[1], 2))
+    channel_sums(in_planes(g_out), in_planes(d), np.zeros(d.shape[1], F32), totals)
+    to_d = (2 * g_var - scale * rstd * rstd * totals[:, 1]) / n
+    to_all = (g_mean - scale * totals[:, 0]) / n
+    combine_channels(in_planes(g_out), in_planes(d), scale, to_d.astype(F32), to_all.astype(F32), in_planes(out))
+    return out
+
+
 # -- embedding -------------------------------------------------------------------------------------------
 
 
 @machine_code
 def add_to_rows(out, index, g):
-    """False if an index names no row."""
+    """out[index[r]] += g[r]; False if an index names no row."""
     for r in range(index.size):
-        if not 0 <= index[r] < out.shape[0]:
+        if not -out.shape[0] <= index[r] < out.shape[0]:
             return False
         into, row = out[index[r]], g[r]
         for k in range(row.size):
@@ -331,8 +411,29 @@ def add_to_rows(out, index, g):
     return True
 
 
+def is_places(index: Any) -> bool:
+    return type(index) is np.ndarray and index.dtype == np.int64
+
+
+def index_add(x: Any, index: Any, src: Any, *, axis: Any) -> Any:
+    if suits(x, src) and is_places(index) and axis % x.ndim == 0 and index.ndim == 1 and src.shape == (index.size, *x.shape[1:]):
+        out = np.array(x, order="C")
+        if add_to_rows(out.reshape(len(x), -1), index, np.ascontiguousarray(src).reshape(index.size, -1)):
+            return out
+    return by_index.index_add(x, index, src, axis=axis)
+
+
+def add_at(g: Any, *, key: Any, shape: Any) -> Any:
+    index, *others = key
+    if suits(g) and is_places(index) and index.ndim == 1 and all(k == slice(None) for k in others) and g.shape == (index.size, *shape[1:]):
+        out = np.zeros(shape, F32)
+        if add_to_rows(out.reshape(shape[0], -1), index, np.ascontiguousarray(g).reshape(index.size, -1)):
+            return out
+    return by_index.add_at(g, key=key, shape=shape)
+
+
 def embedding_back(g: Any, index: Any, *, rows: Any) -> Any:
-    if suits(g) and type(index) is np.ndarray and index.dtype == np.int64 and g.ndim == index.ndim + 1:
+    if suits(g) and is_places(index) and g.ndim == index.ndim + 1:
         out = np.zeros((rows, g.shape[-1]), F32)
         if add_to_rows(out, np.ascontiguousarray(index).reshape(-1), in_rows(g)):
             return out
@@ -344,5 +445,6 @@ ONE_PASS: dict[Any, Any] = {
     recurrent.lstm: lstm, recurrent.lstm_back: lstm_back, nn.cross_entropy: cross_entropy, nn.cross_entropy_back: cross_entropy_back,
     nn.centred_over: centred_over, nn.layer_norm: layer_norm, nn.layer_norm_rule: layer_norm_rule,
     nn.layer_norm_weight_rule: layer_norm_weight_rule, by_index.embedding_back: embedding_back,
+    by_index.index_add: index_add, by_index.add_at: add_at, nn.batch_norm: batch_norm, nn.batch_norm_rule: batch_norm_rule,
     nn.softmax: along_rows(softmax_rows, nn.softmax), nn.log_softmax: along_rows(log_softmax_rows, nn.log_softmax),
 }  # fmt: skip
