@@ -169,8 +169,7 @@ class Source:
                 self.viewed(out, view)
                 return
         if self.can_write_into(step, out):
-            dying = [] if step.function is np.dot else [self.static[v] for v in step.values() if v in self.static and self.last.get(v) == i]
-            b = self.buffer(out.sample, dying)
+            b = self.buffer(out.sample, [] if step.function is np.dot else self.ending(i, step))
             self.static[out] = b
             name = self.given[out] = self.bind(b, "b")
             self.viewed(out, b)
@@ -178,6 +177,11 @@ class Source:
         else:
             text = self.call(step, into=self.name_to_overwrite(i, step, out))
             self.lines.append(f"{self.local(out, out.name)} = {text}")
+
+    def ending(self, i: int, step: Step) -> list[np.ndarray[Any, Any]]:
+        """The buffers, or views of them in order, that end with this step."""
+        ending = [v for v in step.values() if v.root in self.static and self.last.get(v.root) == i and v in self.views]
+        return [self.views[v] for v in ending if self.views[v].flags.c_contiguous]
 
     def name_to_overwrite(self, i: int, step: Step, out: Value) -> str:
         """The variable of an array that ends with this elementwise step, and in whose memory its result can be; "" if there is none."""
