@@ -51,7 +51,7 @@ def test_loops_move_parameters_and_state_as_update_does(make, settings, dtype, m
 def test_two_groups_move_by_their_own_settings():
     from autolab.compiler.moves import with_loops
 
-    mine, right = (autolab.optim.Adam([{"params": [torch_ones()], "lr": lr} for lr in (0.1, 0.5)], amsgrad=True) for _ in range(2))
+    mine, right = (autolab.optim.Adam([{"params": [square()], "lr": lr} for lr in (0.1, 0.5)], amsgrad=True) for _ in range(2))
     for optimizer, step in ((mine, with_loops(mine.step)), (right, right.step)):
         for _ in range(3):
             for group in optimizer.param_groups:
@@ -61,7 +61,7 @@ def test_two_groups_move_by_their_own_settings():
         assert a["params"][0].tolist() == b["params"][0].tolist()
 
 
-def torch_ones():
+def square():
     return autolab.ones(200, 200, requires_grad=True)
 
 
@@ -74,7 +74,7 @@ def test_an_optimizer_of_a_users_own_moves_by_its_own_update():
         def update(self, p, x, g, group):
             x -= 0.1 * np.sign(g)
 
-    w = torch_ones()
+    w = square()
     w.grad = autolab.full((200, 200), 2.0)
     with_loops(Sign([w], {}).step)()
     assert w.tolist() == [[np.float32(0.9)] * 200] * 200
