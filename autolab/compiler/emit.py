@@ -115,7 +115,9 @@ class Source:
         if isinstance(step, Load):
             self.lines.append(f"{step.value.name} = {step.value.source}")
         elif isinstance(step, Again):
-            run = f"{step.place}.grad = None" if step.place else f"{self.bind(self.kind.effect(step.effect.run), 'again')}()  # {step.effect.what}"
+            run = f"{step.place}.grad = None"
+            if not step.place:
+                run = f"{self.bind(self.kind.effect(step.effect.run), 'again')}()  # {step.effect.what}"
             self.lines.append(run)
         elif isinstance(step, Store):
             self.lines.append(f"{self.bind(store, 'store')}({step.place}, {self.speak(step.value)})")

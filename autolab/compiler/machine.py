@@ -1,12 +1,11 @@
 """7. The numba backend: a chain of elementwise steps as one loop of machine code that reads each input once.
 
-`compile(f, backend="numba")`. Convolutions are those of `direct`; everything else is as with the NumPy backend. Arithmetic is rounded as
-NumPy rounds it.
+`compile(f, backend="numba")`. Convolutions are those of `direct`, norms, losses, recurrent layers those of `one_pass`, optimizers move as
+`moves` says; everything else is as with the NumPy backend. Arithmetic is rounded as NumPy rounds it.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np

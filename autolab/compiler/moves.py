@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autolab.compiler.loops import loop
-from autolab.compiler.notes import NotEntrywise, Noted, Notes, is_plain_float, loop_over
+from autolab.compiler.notes import Noted, NotEntrywise, Notes, is_plain_float, loop_over
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.fast import flat
 
@@ -124,5 +124,3 @@ def with_loops(run: Any) -> Any:
             flat.moves.now = before
 
     return stepped
-
-
