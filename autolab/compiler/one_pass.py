@@ -100,6 +100,79 @@ def lstm_back(g: Any, xs: Any, out: Any, out_1: Any) -> Any:
     return [dgates, rows.to_weight(dgates, before), dh, dc]
 
 
+# -- GRU -------------------------------------------------------------------------------------------------
+
+
+@machine_code
+def gru_step(gates, product, b, before, out, t):
+    """Step t: the state. product: what the state before adds to the gates, without b."""
+    units = out.shape[2]
+    b_r, b_z, b_n = b[:units], b[units : 2 * units], b[2 * units :]
+    for s in range(out.shape[1]):
+        x, y, old, state = gates[t, s], product[s], before[s], out[t, s]
+        x_r, x_z, x_n = x[:units], x[units : 2 * units], x[2 * units :]
+        y_r, y_z, y_n = y[:units], y[units : 2 * units], y[2 * units :]
+        for k in range(units):
+            r, z = sigmoid(x_r[k] + (y_r[k] + b_r[k])), sigmoid(x_z[k] + (y_z[k] + b_z[k]))
+            n = tanh(x_n[k] + r * (y_n[k] + b_n[k]))
+            state[k] = n + z * (old[k] - n)
+
+
+@machine_code
+def gru_step_back(g, more, dh, gates, from_state, b, before, dgates, dv, t):
+    """Step t the other way: the gradients of the gates, and of what the states add to them; dh for the step before, without dv @ w.
+
+    more: dv @ w of the step after.
+    """
+    units = dh.shape[1]
+    b_r, b_z, b_n = b[:units], b[units : 2 * units], b[2 * units :]
+    for s in range(dh.shape[0]):
+        above, other, carried, old, x, y = g[t, s], more[s], dh[s], before[t, s], gates[t, s], from_state[t, s]
+        x_r, x_z, x_n = x[:units], x[units : 2 * units], x[2 * units :]
+        y_r, y_z, y_n = y[:units], y[units : 2 * units], y[2 * units :]
+        to_x, to_y = dgates[t, s], dv[t, s]
+        to_x_r, to_x_z, to_x_n = to_x[:units], to_x[units : 2 * units], to_x[2 * units :]
+        to_y_r, to_y_z, to_y_n = to_y[:units], to_y[units : 2 * units], to_y[2 * units :]
+        for k in range(units):
+            of_n = y_n[k] + b_n[k]
+            r, z = sigmoid(x_r[k] + (y_r[k] + b_r[k])), sigmoid(x_z[k] + (y_z[k] + b_z[k]))
+            n = tanh(x_n[k] + r * of_n)
+            to_state = carried[k] + other[k] + above[k]
+            to_n = to_state * (ONE - z) * (ONE - n * n)
+            to_r, to_z = to_n * of_n * (r - r * r), to_state * (old[k] - n) * (z - z * z)
+            to_x_r[k], to_x_z[k], to_x_n[k] = to_r, to_z, to_n
+            to_y_r[k], to_y_z[k], to_y_n[k] = to_r, to_z, to_n * r
+            carried[k] = to_state * z
+
+
+def gru(gates: Any, w: Any, b: Any, h: Any) -> Any:
+    if not suits(gates, w, b, h):
+        return recurrent.gru(gates, w, b, h)
+    gates, b, h, turned = map(np.ascontiguousarray, (gates, b, h, w.T))
+    out, product = np.empty((*gates.shape[:2], w.shape[1]), F32), np.empty(gates.shape[1:], F32)
+    for t in range(len(gates)):
+        h.dot(turned, product)
+        gru_step(gates, product, b, h, out, t)
+        h = out[t]
+    return out
+
+
+def gru_back(g: Any, xs: Any, out: Any) -> Any:
+    gates, w, b, h = xs
+    if not suits(g, gates, w, b, h, out):
+        return rows.gru_rule(g, xs, out)
+    before = rows.shifted(h, out)
+    from_state = rows.from_state(before, w)
+    g, gates, b, w = map(np.ascontiguousarray, (g, gates, b, w))
+    dgates, dv = np.empty((2, *gates.shape), F32)
+    dh, more = np.zeros((2, *h.shape), F32)
+    for t in reversed(range(len(out))):
+        gru_step_back(g, more, dh, gates, from_state, b, before, dgates, dv, t)
+        dv[t].dot(w, more)
+    dh += more
+    return [dgates, rows.to_weight(dv, before), dv.reshape(-1, dv.shape[2]).sum(0), dh]
+
+
 # -- softmax and cross-entropy ---------------------------------------------------------------------------
 
 
@@ -182,26 +255,6 @@ def log_softmax_rows(x, out):
         total = log(total)
         for k in range(row.size):
             into[k] = (row[k] - top) - total
-
-
-@machine_code
-def softmax_rows_back(g, out, result):
-    for r in range(g.shape[0]):
-        row, own, into, total = g[r], out[r], result[r], ZERO
-        for k in range(row.size):
-            total = any_order(total, row[k] * own[k])
-        for k in range(row.size):
-            into[k] = own[k] * (row[k] - total)
-
-
-@machine_code
-def log_softmax_rows_back(g, out, result):
-    for r in range(g.shape[0]):
-        row, own, into, total = g[r], out[r], result[r], ZERO
-        for k in range(row.size):
-            total = any_order(total, row[k])
-        for k in range(row.size):
-            into[k] = row[k] - exp(own[k]) * total
 
 
 def in_rows(x: Any) -> Any:
@@ -442,9 +495,13 @@ def embedding_back(g: Any, index: Any, *, rows: Any) -> Any:
 
 # By the function that a program would call.
 ONE_PASS: dict[Any, Any] = {
-    recurrent.lstm: lstm, recurrent.lstm_back: lstm_back, nn.cross_entropy: cross_entropy, nn.cross_entropy_back: cross_entropy_back,
-    nn.centred_over: centred_over, nn.layer_norm: layer_norm, nn.layer_norm_rule: layer_norm_rule,
-    nn.layer_norm_weight_rule: layer_norm_weight_rule, by_index.embedding_back: embedding_back,
-    by_index.index_add: index_add, by_index.add_at: add_at, nn.batch_norm: batch_norm, nn.batch_norm_rule: batch_norm_rule,
-    nn.softmax: along_rows(softmax_rows, nn.softmax), nn.log_softmax: along_rows(log_softmax_rows, nn.log_softmax),
+    recurrent.lstm: lstm, recurrent.lstm_back: lstm_back,
+    recurrent.gru: gru, rows.gru_rule: gru_back,
+    nn.cross_entropy: cross_entropy, nn.cross_entropy_back: cross_entropy_back,
+    nn.softmax: along_rows(softmax_rows, nn.softmax),
+    nn.log_softmax: along_rows(log_softmax_rows, nn.log_softmax),
+    nn.centred_over: centred_over,
+    nn.layer_norm: layer_norm, nn.layer_norm_rule: layer_norm_rule, nn.layer_norm_weight_rule: layer_norm_weight_rule,
+    nn.batch_norm: batch_norm, nn.batch_norm_rule: batch_norm_rule,
+    by_index.embedding_back: embedding_back, by_index.index_add: index_add, by_index.add_at: add_at,
 }  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 import autolab as torch
 from autolab.compiler import source_of
 from autolab.fast.kernels import index, nn, recurrent
+from autolab.rules import recurrent as rows
 
 pytestmark = [pytest.mark.numba, pytest.mark.speed, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 WIDTHS = 1, 3, 16, 65, 200
@@ -47,6 +48,15 @@ def test_an_lstm_goes_both_ways_as_before(steps, sequences, units, dtype):
     ])  # fmt: skip
     for a, b in zip(mine, right, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("steps", "sequences", "units"), [(1, 1, 1), (5, 3, 7), (9, 16, 64)])
+def test_a_gru_goes_both_ways_as_before(steps, sequences, units, dtype):
+    gates, w, h, _ = lstm_inputs(steps, sequences, units, dtype)
+    xs = gates[..., units:], w[units:], numbers(3 * units, seed=4, dtype=dtype), h
+    agree(recurrent.gru, *xs)
+    agree(rows.gru_rule, numbers(steps, sequences, units, seed=3, dtype=dtype), list(xs), recurrent.gru(*xs))
 
 
 def test_an_lstm_goes_back_a_second_time_to_the_same_gradients():
@@ -128,13 +138,17 @@ def model(kind):
     layers = torch.nn
     if kind == "lstm":
         return layers.LSTM(16, 40), lambda out: out[0].square().mean(), (8, 16, 16)
+    if kind == "gru":
+        return layers.GRU(16, 40), lambda out: out[0].square().mean(), (8, 16, 16)
     if kind == "batch norm":
         return layers.Sequential(layers.Conv2d(2, 8, 3), layers.BatchNorm2d(8)), lambda out: out.square().mean(), (8, 2, 12, 12)
     net = layers.Sequential(layers.Linear(16, 64), layers.LayerNorm(64), layers.GELU(), layers.Softmax(-1))
     return net, lambda out: out.square().mean(), (100, 16)
 
 
-@pytest.mark.parametrize(("kind", "called"), [("lstm", "lstm_back"), ("batch norm", "batch_norm_rule"), ("layer norm", "layer_norm_rule")])
+@pytest.mark.parametrize(
+    ("kind", "called"), [("lstm", "lstm_back"), ("gru", "gru_back"), ("batch norm", "batch_norm_rule"), ("layer norm", "layer_norm_rule")]
+)
 def test_a_compiled_network_gives_the_gradients_of_eager_mode(kind, called):
     torch.manual_seed(0)
     net, loss, shape = model(kind)
