@@ -83,10 +83,10 @@ def on_disk(text: str) -> Path | None:
     """
     try:
         folder = Path(add_to_rows.stats.cache_path) / "loops"
-        file = folder / f"{hashlib.sha256((text + lanes_text()).encode()).hexdigest()[:32]}.py"
+        file = folder / f"{hashlib.sha256((text + lanes_text()).encode()).hexdigest()[:32]}.loop"
         if not file.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".tmp", delete=False, encoding="utf-8") as half:
+            with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".half", delete=False, encoding="utf-8") as half:
                 half.write(text)
             os.replace(half.name, file)  # at once: another process may be writing the same
     except (OSError, TypeError):
