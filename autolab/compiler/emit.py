@@ -243,7 +243,7 @@ class Group:
 
     @classmethod
     def keeps(cls, function: Any, values: Any) -> bool:
-        """Whether a function is not to be taken apart, since `quick` has something better than it."""
+        """Whether a function stays whole, since `quick` has something better than it."""
         return False
 
     @classmethod

@@ -36,7 +36,7 @@ class NotedState:
 
 
 def noted(optimizer: Any, state: dict[str, Any], x: Any, group: dict[str, Any]) -> Move | None:
-    """What a step does to a parameter x with this state; None if it is not to be noted."""
+    """What a step does to a parameter x with this state; None if that cannot be noted."""
     notes = Notes(x.dtype)
     whole: Any = new_tensor(x)
     arrays = [notes.array(x), notes.array(x)]
