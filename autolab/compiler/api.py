@@ -92,7 +92,7 @@ class Program:
     def __init__(
         self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any], kind: Any, keeps_numbers: bool = False
     ) -> None:
-        builder = Builder(tracer, guards.places)
+        builder = Builder(tracer, guards.places, (kind or Group).keeps)
         for t in tracer.read.values():
             place = builder.name(t) if id(t) in builder.places else guards.name(t)
             guards.conditions.append(f"({place}._grad is None) is {id(t) in tracer.without_gradient}")
@@ -330,9 +330,9 @@ def compile(
     The first call runs as always and is watched; later calls with tensors of the same shapes and dtypes, and the same Python
     values, replay it: forward, backward, optimizer steps, with buffers that are used again and chains of elementwise operations
     run in blocks. What cannot be replayed runs in eager mode; `explain(f)` says why, `fullgraph=True` makes it a CompileError.
-    backend="numba" makes one loop of machine code of each chain, where numba is installed, which takes seconds and pays on large
-    arrays, and sums convolutions in registers; other backends, dynamic, mode and options are accepted for PyTorch programs. Each new
-    shape is compiled anew.
+    backend="numba", where numba is installed, makes one loop of machine code of each chain, which takes seconds once and pays on large
+    arrays, sums convolutions in registers, and takes norms, losses, LSTMs and optimizers in one pass each; other backends, dynamic,
+    mode and options are accepted for PyTorch programs. Each new shape is compiled anew.
 
     >>> f = compile(lambda x: (x * x).sum())
     >>> f(tensor([1., 2.]))

@@ -51,8 +51,8 @@ class Source:
         self.bytes = 0
         self.fused: list[list[Step]] = []
         self.leaving = {v.root for v in leaving} | {s.value.root for s in steps if isinstance(s, Accumulate)}
-        kind = kind or Group
-        self.steps = in_groups([kind.quick(s) for s in useful(steps, leaving)], self.leaving, kind)
+        self.kind = kind = kind or Group
+        self.steps = in_groups([q for s in useful(steps, leaving) for q in kind.quick(s)], self.leaving, kind)
         self.last: dict[Value, int] = {}
         for i, step in enumerate(self.steps):
             for v in uses(step):
@@ -115,7 +115,9 @@ class Source:
         if isinstance(step, Load):
             self.lines.append(f"{step.value.name} = {step.value.source}")
         elif isinstance(step, Again):
-            run = f"{step.place}.grad = None" if step.place else f"{self.bind(step.effect.run, 'again')}()  # {step.effect.what}"
+            run = f"{step.place}.grad = None"
+            if not step.place:
+                run = f"{self.bind(self.kind.effect(step.effect.run), 'again')}()  # {step.effect.what}"
             self.lines.append(run)
         elif isinstance(step, Store):
             self.lines.append(f"{self.bind(store, 'store')}({step.place}, {self.speak(step.value)})")
@@ -169,8 +171,7 @@ class Source:
                 self.viewed(out, view)
                 return
         if self.can_write_into(step, out):
-            dying = [] if step.function is np.dot else [self.static[v] for v in step.values() if v in self.static and self.last.get(v) == i]
-            b = self.buffer(out.sample, dying)
+            b = self.buffer(out.sample, [] if step.function is np.dot else self.ending(i, step))
             self.static[out] = b
             name = self.given[out] = self.bind(b, "b")
             self.viewed(out, b)
@@ -178,6 +179,11 @@ class Source:
         else:
             text = self.call(step, into=self.name_to_overwrite(i, step, out))
             self.lines.append(f"{self.local(out, out.name)} = {text}")
+
+    def ending(self, i: int, step: Step) -> list[np.ndarray[Any, Any]]:
+        """The buffers, or views of them in order, that end with this step."""
+        ending = [v for v in step.values() if v.root in self.static and self.last.get(v.root) == i and v in self.views]
+        return [self.views[v] for v in ending if self.views[v].flags.c_contiguous]
 
     def name_to_overwrite(self, i: int, step: Step, out: Value) -> str:
         """The variable of an array that ends with this elementwise step, and in whose memory its result can be; "" if there is none."""
@@ -236,23 +242,33 @@ class Group:
     least, way = LARGE, "run in blocks"
 
     @classmethod
+    def keeps(cls, function: Any, values: Any) -> bool:
+        """Whether a function stays whole, since `quick` has something better than it."""
+        return False
+
+    @classmethod
+    def effect(cls, run: Any) -> Any:
+        """How something that is done again is done."""
+        return run
+
+    @classmethod
     def can(cls, step: Step) -> bool:
         return isinstance(step.function, np.ufunc) or step.function in (np.where, keep.compute)
 
     @classmethod
-    def quick(cls, step: Any) -> Any:
-        """The step, or one with the same result: the clip of an array takes a third of the time of its maximum with a number."""
+    def quick(cls, step: Any) -> list[Any]:
+        """The step, or others with the same result: the clip of an array takes a third of the time of its maximum with a number."""
         if not isinstance(step, Step) or step.function is not np.maximum or step.kwargs or step.outs[0] is None:
-            return step
+            return [step]
         (x, least), out = step.args, step.outs[0].sample
         number = least.sample if isinstance(least, Value) and least.constant else least
         if isinstance(number, Value) or np.ndim(number) or not isinstance(x, Value) or np.shape(x.sample) != np.shape(out):
-            return step
+            return [step]
         if not isinstance(out, np.ndarray) or out.dtype.kind != "f" or x.sample.dtype != out.dtype:
-            return step
+            return [step]
         clipped = Step(clip, (x, least, math.inf), {}, step.elementwise)
         clipped.outs = step.outs
-        return clipped
+        return [clipped]
 
     def __init__(self, steps: list[Step], shape: tuple[int, ...], leaving: set[Value]) -> None:
         self.steps, self.shape = steps, shape

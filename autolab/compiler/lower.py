@@ -80,9 +80,10 @@ class NotSimple(Exception):
 
 
 class Lowering:
-    """Collects steps. Equal steps are done once; steps on constants are done now."""
+    """Collects steps. Equal steps are done once; steps on constants are done now. keeps(function, values): it is not taken apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeps: Any = lambda function, values: False) -> None:
+        self.keeps = keeps
         self.steps: list[Any] = []
         self.known: dict[Any, Value] = {}
         self.count = 0
@@ -124,8 +125,9 @@ class Lowering:
 
     def fit(self, g: Value, like: tuple[tuple[int, ...], Any]) -> Any:
         """What the engine's `fit` gives: the gradient of an operand that was stretched or promoted."""
-        if g.sample.ndim == 2 and g.sample.dtype in FLOATS and like == (g.sample.shape[1:], g.sample.dtype):
-            return self.column_sums(g)
+        if g.sample.ndim > 1 and g.sample.size and g.sample.dtype in FLOATS and like == (g.sample.shape[-1:], g.sample.dtype):
+            lines = g if g.sample.ndim == 2 else self.emit(np.reshape, (g, (g.sample.size // g.sample.shape[-1], g.sample.shape[-1])))
+            return self.column_sums(lines)
         return self.emit(fit, (g, like))
 
     def emit(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, elementwise: bool = False) -> Any:
@@ -215,7 +217,7 @@ class Lowering:
         """What function(**env) gives: its formula taken apart, or one step that calls it, or its kernel."""
         mark = len(self.steps), dict(self.known)
         try:
-            if not to_call(function):
+            if not to_call(function) and not self.keeps(compute or function, values_in(env)):
                 return Formula(self, function, env, elementwise).whole(function)
         except NotSimple:
             del self.steps[mark[0] :]

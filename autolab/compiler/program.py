@@ -72,8 +72,8 @@ class Recorded(NamedTuple):
 class Builder:
     """Lowers the events of a trace, in order."""
 
-    def __init__(self, tracer: Tracer, places: list[str]) -> None:
-        self.tracer, self.to = tracer, Lowering()
+    def __init__(self, tracer: Tracer, places: list[str], keeps: Any) -> None:
+        self.tracer, self.to = tracer, Lowering(keeps)
         self.values: dict[int, Value] = {}
         self.loaded: set[int] = set()  # values that an effect may change
         self.records: list[Recorded] = []

@@ -8,6 +8,7 @@ one array each, the optimizer's own `update` runs on these, and the parameters a
 from __future__ import annotations
 
 import os
+from _thread import _local as ThreadLocal
 from collections import defaultdict
 from operator import attrgetter, is_
 from sys import getrefcount
@@ -22,10 +23,20 @@ from autolab.engine.tensor import Tensor, new_tensor
 SMALL = 1 << 11  # entries: up to here copies cost less than calls
 WHOLE = 1 << 16  # entries of what moves at once: it stays in the cache
 FEWEST = 3  # of two, copies take longer than the calls of SGD and Adagrad, and as long as those of Adam
+LOOPS = 1 << 15  # entries of a group: from here on a loop made for the step gains more than it takes to note what the step does
 CHANCES = 10  # steps that could not be made at once, after which nobody tries again
 ON = os.environ.get("AUTOLAB_FAST") != "0"
 
 payload_of = attrgetter("payload")
+
+
+class Moves(ThreadLocal):
+    """now: moves parameters by loops of machine code, in a program compiled for them (`autolab.compiler.moves`)."""
+
+    now: Any = None
+
+
+moves = Moves()
 
 
 class Part(NamedTuple):
@@ -90,8 +101,8 @@ class Flat:
         self.numbers = [(k, name) for k, (name, value) in enumerate(state.items()) if type(value.payload) is not ndarray]
         self.names = list(state)
 
-    def step(self, optimizer: Any, group: dict[str, Any]) -> bool:
-        """Move them; False if something is not as it was, and nothing was done."""
+    def step(self, optimizer: Any, group: dict[str, Any], update: Any = None) -> bool:
+        """Move them, by `update` if there is one; False if something is not as it was, and nothing was done."""
         xs, gs, dtype, states = [], [], self.dtype, optimizer.state
         for p, shape, _, _, state, known in self.parts:
             grad, x = p._grad, p.payload
@@ -108,7 +119,10 @@ class Flat:
             gs.append(g.ravel())
         np.concatenate(xs, out=self.x)
         np.concatenate(gs, out=self.g)
-        self.alone.update(self.whole, self.x, self.g, group)
+        if update is None:
+            self.alone.update(self.whole, self.x, self.g, group)
+        else:
+            update(self.alone, self.whole, self.x, self.g, group)
         moved = self.x
         for (p, shape, low, high, _, _), x in zip(self.parts, xs):
             if x.base is None:  # ravel had to copy
@@ -134,6 +148,7 @@ class Moved(NamedTuple):
     params: list[Tensor]
     flats: list[Flat]
     others: list[Tensor]
+    loops: bool  # whether loops are worth it
 
 
 def step_at_once(optimizer: Any, number: int, group: dict[str, Any]) -> list[Tensor]:
@@ -143,9 +158,9 @@ def step_at_once(optimizer: Any, number: int, group: dict[str, Any]) -> list[Ten
     params = group["params"]
     if moved is None or moved.group is not group or len(moved.params) != len(params) or not all(map(is_, moved.params, params)):
         moved = known[number] = arranged(optimizer, group)
-    left = list(moved.others)
+    left, by_loops = list(moved.others), moves.now if moved.loops else None
     for flat in list(moved.flats):
-        if flat.step(optimizer, group):
+        if flat.step(optimizer, group, by_loops and by_loops.update):
             if flat.names:
                 continue
             flat.chances = 0  # nothing to remember: a step so short that copies take longer
@@ -155,7 +170,15 @@ def step_at_once(optimizer: Any, number: int, group: dict[str, Any]) -> list[Ten
         if not flat.chances:
             moved.flats.remove(flat)
             moved.others.extend(part.p for part in flat.parts)
-    return left
+    return left if by_loops is None else [p for p in left if not moved_by_loop(by_loops, optimizer, p, group)]
+
+
+def moved_by_loop(by_loops: Any, optimizer: Any, p: Tensor, group: dict[str, Any]) -> bool:
+    """Move one parameter in one loop; False if nothing was done."""
+    if p._grad is None or not by_loops.at_once(optimizer, p, p.payload, p._grad.payload, group):
+        return False
+    p.version[0] += 1
+    return True
 
 
 def arranged(optimizer: Any, group: dict[str, Any]) -> Moved:
@@ -176,7 +199,8 @@ def arranged(optimizer: Any, group: dict[str, Any]) -> Moved:
             if len(few) >= FEWEST:
                 flats.append(Flat(optimizer, few))
                 some.update(map(id, few))
-    return Moved(group, params, flats, [p for p in params if id(p) not in some])
+    loops = can(optimizer) and sum(np.size(p.payload) for p in params) >= LOOPS
+    return Moved(group, params, flats, [p for p in params if id(p) not in some], loops)
 
 
 def can(optimizer: Any) -> bool:

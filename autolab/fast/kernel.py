@@ -42,6 +42,8 @@ KERNELS: dict[Callable[..., Any], Kernel] = {}
 # By the formula: into(x, setting, out) or into(g, x, setting, out), which computes the same in the memory of `out`. Of a rule, `out` may be
 # `g`: it is the last to be written.
 BLOCK_KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {}
+# By what such a kernel is called as: into, and the settings that it takes, with their defaults.
+INTO: dict[Callable[..., Any], tuple[Callable[..., Any], dict[str, Any]]] = {}
 
 
 def kernel(
@@ -96,6 +98,7 @@ def _blockwise(formula: Callable[..., Any], into: Callable[..., Any], least: int
                 return in_blocks(into, x, *values, out=out)
         return formula(x, *others, **settings)
 
+    INTO[compute] = into, defaults
     return compute
 
 

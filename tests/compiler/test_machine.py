@@ -51,24 +51,24 @@ def test_arithmetic_is_rounded_as_numpy_rounds_it():
 @NUMBA
 @pytest.mark.parametrize("name", ["exp", "log", "tanh"])
 def test_polynomials_are_as_close_as_numpys_functions(name):
-    from autolab.compiler import machine
+    from autolab.compiler import lanes
 
     xs = np.concatenate([np.linspace(-87, 88, 20_001), np.linspace(-2, 2, 20_001)]).astype(np.float32)
     xs = np.exp(xs) if name == "log" else xs
     exact = getattr(np, name)(xs.astype(np.float64))
-    got = np.array([getattr(machine, name)(x) for x in xs], np.float64)
+    got = np.array([getattr(lanes, name)(x) for x in xs], np.float64)
     assert (np.abs(got - exact) / np.spacing(np.abs(exact).astype(np.float32))).max() < 1.5
 
 
 @NUMBA
 @pytest.mark.parametrize("name", ["exp", "log", "tanh"])
 def test_polynomials_know_the_ends_of_the_number_line(name):
-    from autolab.compiler import machine
+    from autolab.compiler import lanes
 
     xs = np.array([0, -0.0, np.inf, -np.inf, np.nan, -1, 1e-40, 3e38, -3e38, 1], np.float32)
     with np.errstate(all="ignore"):
         expected = getattr(np, name)(xs)
-    np.testing.assert_allclose([getattr(machine, name)(x) for x in xs], expected, rtol=2e-7)
+    np.testing.assert_allclose([getattr(lanes, name)(x) for x in xs], expected, rtol=2e-7)
 
 
 @NUMBA

@@ -87,3 +87,21 @@ def test_an_array_that_two_chains_read_is_let_go_of_once():
         for ours, theirs in zip(*pairs, strict=True):
             np.testing.assert_allclose(ours.numpy(), theirs.numpy())
     assert "compiled" in str(explain(compiled))
+
+
+def test_a_result_is_written_over_a_buffer_that_ends_there_in_another_shape():
+    x, w, b = torch.randn(64, 32), torch.randn(32, 32), torch.randn(32)
+    f = torch.compile(lambda: ((x @ w).view(8, 8, 32) + b).exp().sum(), fullgraph=True)
+    right = f()
+    np.testing.assert_allclose(f().item(), right.item(), rtol=1e-6)
+    assert explain(f).programs[0].bytes == 64 * 32 * 4
+
+
+def test_the_bias_of_a_sequence_gets_its_gradient_as_a_product():
+    x, net = torch.randn(5, 7, 16), torch.nn.Linear(16, 8)
+    more = torch.zeros(8, requires_grad=True)
+    f = torch.compile(lambda: torch.autograd.grad((net(x) + more).square().sum(), [net.bias, more]), fullgraph=True)
+    f()
+    for mine, right in zip(f(), f._torchdynamo_orig_callable(), strict=True):
+        np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-5)
+    assert "fit(" not in source_of(f)

@@ -214,7 +214,7 @@ def gelu_rule(g: Array, x: Array, out: Array) -> None:
     if x.dtype != np.float32:
         out[...] = rows.gelu.rules["x"].function(g, x)
         return
-    phi = np.empty(x.shape, x.dtype)
+    phi = np.empty_like(x)
     one_over_phi(x, phi)
     np.divide(1, phi, phi)
     slope = x * x
@@ -242,7 +242,7 @@ def gelu_tanh(x: Array, out: Array) -> None:
 
 
 def gelu_tanh_rule(g: Array, x: Array, out: Array) -> None:
-    s = np.empty(x.shape, x.dtype)
+    s = np.empty_like(x)
     one_and_exp(x, s)
     np.divide(1, s, s)
     slope = x * x

@@ -191,7 +191,7 @@ def silu(x: Array, out: Array) -> None:
 
 def silu_rule(g: Array, x: Array, out: Array) -> None:
     """g * s * (1 + x * (1 - s)), with s = sigmoid(x)"""
-    s = np.empty(x.shape, x.dtype)
+    s = np.empty_like(x)
     sigmoid(x, s)
     slope = 1 - s
     slope *= x

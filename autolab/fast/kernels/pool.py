@@ -1,10 +1,12 @@
 """Pools in the memory of their results."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from autolab.fast.kernel import kernel
+from autolab.fast.sums import ones
 from autolab.rules import pool as rows
 from autolab.rules.conv import inner
 from autolab.rules.pool import lowest, taps
@@ -60,9 +62,17 @@ def max_pool_back(g: Any, x: Any, top: Any, *, kernel: Any, stride: Any, padding
     return back if back.shape == x.shape else np.ascontiguousarray(back[inner(padding, x.shape[lead:])])
 
 
+def is_one_window(shape: Any, kernel: Any, padding: Any, size: Any) -> bool:
+    """Whether one window sees all, and nothing beside it."""
+    return tuple(kernel) == tuple(shape) and not any(padding) and all(m == 1 for m in size)
+
+
 def avg_pool(x: Any, *, kernel: Any, stride: Any, padding: Any, size: Any, count_padding: Any, divisor: Any) -> Any:
     shape, one = x.shape[x.ndim - len(kernel) :], (1,) * len(kernel)
     divisor = rows.divisors(shape, kernel, stride, padding, size, count_padding, divisor)
+    if is_one_window(shape, kernel, padding, size) and x.size and x.dtype.kind == "f" and x.flags.c_contiguous:
+        n = math.prod(shape)
+        return rows.divided(x.reshape(-1, n).dot(ones(n, x.dtype)).reshape(*x.shape[: x.ndim - len(kernel)], *size), divisor)
     x = framed(x, kernel, stride, padding, one, size, 0)
     first, *others = taps(kernel, size, stride, one)
     out = x[first].copy()
@@ -75,6 +85,8 @@ def avg_pool_back(g: Any, *, shape: Any, kernel: Any, stride: Any, padding: Any,
     one = (1,) * len(kernel)
     lead = g.shape[: g.ndim - len(kernel)]
     g = rows.divided(g, rows.divisors(shape, kernel, stride, padding, size, count_padding, divisor))
+    if is_one_window(shape, kernel, padding, size):
+        return np.broadcast_to(g, (*lead, *shape)).copy()
     back = framed(np.broadcast_to(np.zeros((), g.dtype), (*lead, *shape)), kernel, stride, padding, one, size, 0)
     back = np.zeros(back.shape, g.dtype)
     for tap in taps(kernel, size, stride, one):

@@ -26,6 +26,17 @@ def by_tanh(gates: Any, w: Any, curved: Any) -> Any:
 GATES: dict[int, tuple[Any, Any]] = {}
 
 
+def keep_gates(cells: Any, gates: Any) -> None:
+    key = id(cells)
+    GATES[key] = weakref.ref(cells, lambda _: GATES.pop(key, None)), gates
+
+
+def take_gates(cells: Any) -> Any:
+    """What the gates were; None if they are not known, or not any more."""
+    made_for, gates = GATES.pop(id(cells), (None, None))
+    return gates if made_for is not None and made_for() is cells else None
+
+
 def opened(gates: Any, w: Any) -> tuple[Any, Any]:
     """gates, made ready, and a function that turns those of one step, before which the state was h, into what lets through."""
     units = w.shape[1]
@@ -56,8 +67,7 @@ def lstm(gates: Any, w: Any, h: Any, c: Any) -> Any:
         np.tanh(c_after, out=h_after)
         h_after *= o
         h, c = h_after, c_after
-    key = id(cells)
-    GATES[key] = weakref.ref(cells, lambda _: GATES.pop(key, None)), gates
+    keep_gates(cells, gates)
     return out, cells
 
 
@@ -83,8 +93,8 @@ def lstm_back(g: Any, xs: Any, out: Any, out_1: Any) -> Any:
     gates, w, h, c = xs
     g, g_cells = g
     before = rows.shifted(h, out)
-    cells, kept = GATES.pop(id(out_1), (None, None))
-    if kept is None or cells() is not out_1:  # a second way back: the same operations again, for the same gates to the last bit
+    kept = take_gates(out_1)
+    if kept is None:  # a second way back: the same operations again, for the same gates to the last bit
         kept, open_step = opened(gates, w)
         for a, state in zip(kept, before):
             open_step(a, state)

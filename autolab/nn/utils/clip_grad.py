@@ -9,6 +9,7 @@ from typing import Any
 
 from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor
+from autolab.fast.clip import scale_at_once, total_norm
 from autolab.linalg import vector_norm
 from autolab.torch_api.creation import tensor
 from autolab.torch_api.shape import stack
@@ -31,8 +32,10 @@ def get_total_norm(
     found = _list(tensors)
     if not found:
         return tensor(0.0)
-    with recording(False):
-        total = vector_norm(stack([vector_norm(t, float(norm_type)) for t in found]), float(norm_type))
+    total = total_norm(found, float(norm_type))
+    if total is None:
+        with recording(False):
+            total = vector_norm(stack([vector_norm(t, float(norm_type)) for t in found]), float(norm_type))
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
@@ -52,9 +55,8 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     """
     with recording(False):
         scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-        for p in _list(parameters):
-            if p.grad is not None:
-                p.grad.mul_(scale)
+        for g in scale_at_once([p.grad for p in _list(parameters) if p.grad is not None], scale):
+            g.mul_(scale)
 
 
 def clip_grad_norm_(
