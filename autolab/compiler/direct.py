@@ -325,7 +325,7 @@ def direct_conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, di
     steps, shape = two(stride, 1), two(size, 1)
     how = layout(two(weight.shape[2:], 1), steps, two(dilation, 1), shape, x.shape[1])
     bias = np.zeros(weight.shape[0], np.float32) if bias is None else bias
-    w = columns.flat(np.ascontiguousarray(weight))
+    w = np.ascontiguousarray(weight).reshape(len(weight), -1)
     inside, whole = np.ascontiguousarray(flat_axes(x)), flat_axes(out)
     correlate(inside, how.phases, steps, two(padding, 0), how.size, w, how.taps, shape, whole, (0, 0), (1, 1), bias)
     return out
