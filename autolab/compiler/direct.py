@@ -1,4 +1,4 @@
-"""8. Convolutions of the numba backend: sums over the taps in registers, with no columns laid out.
+"""8. Convolutions and batch norm of the numba backend: sums over the taps in registers, with no columns laid out.
 
 Each sample is copied with its zeros around it, once for each remainder of a place by the stride. Then what a tap sees is a run of
 memory for all places of the result at once, `offset` after the first (the places between two rows of the result mean nothing). A tile
@@ -20,6 +20,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from autolab.fast.kernels import conv as columns
+from autolab.fast.kernels import nn as norms
 from autolab.rules import conv as rows
 from autolab.rules.conv import places
 
@@ -30,12 +31,17 @@ AT_ONCE = 1 << 11  # places of several samples for a gradient in the weights: a 
 NUMBER, VECTOR, WHOLE = ir.FloatType(), ir.VectorType(ir.FloatType(), LANES), ir.IntType(64)
 
 
-def machine_code(function: Any) -> Any:
+def machine_code(function: Any, fastmath: Any = False) -> Any:
     """The function as machine code, kept on disk if there is a folder for it."""
     try:
-        return numba.njit(cache=True)(function)
+        return numba.njit(cache=True, fastmath=fastmath, error_model="numpy")(function)
     except RuntimeError:
-        return numba.njit(function)
+        return numba.njit(fastmath=fastmath, error_model="numpy")(function)
+
+
+def summing(function: Any) -> Any:
+    """One whose sums may be taken in any order, in several lanes."""
+    return machine_code(function, {"reassoc", "nsz"})
 
 
 def pointer(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
@@ -379,8 +385,90 @@ def direct_to_weight(g: Any, x: Any, weight_shape: Any, stride: Any, padding: An
     return direct_conv_weight(g, x, kernel=weight_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
+# -- batch norm --------------------------------------------------------------------------------------------
+
+
+@summing
+def moments(x, mean, var):
+    """Mean and variance of each channel of x (N, C, places)."""
+    for c in range(x.shape[1]):
+        total = 0.0
+        for n in range(x.shape[0]):
+            part, line = np.float32(0), x[n, c]
+            for i in range(line.size):
+                part += line[i]
+            total += part
+        centre = np.float32(total / (x.shape[0] * x.shape[2]))
+        total = 0.0
+        for n in range(x.shape[0]):
+            part, line = np.float32(0), x[n, c]
+            for i in range(line.size):
+                part += (line[i] - centre) * (line[i] - centre)
+            total += part
+        mean[c], var[c] = centre, total / (x.shape[0] * x.shape[2])
+
+
+@machine_code
+def rescale(x, mean, scale, bias, out):
+    for n in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            line, to = x[n, c], out[n, c]
+            for i in range(line.size):
+                to[i] = (line[i] - mean[c]) * scale[c] + bias[c]
+
+
+@summing
+def rescale_back(g, d, scale, rstd, g_mean, g_var, out):
+    """out = g * scale + (what comes through the mean and the variance), for g and d (N, C, places)."""
+    count = g.shape[0] * g.shape[2]
+    for c in range(g.shape[1]):
+        total, along = 0.0, 0.0
+        for n in range(g.shape[0]):
+            part, product, one, other = np.float32(0), np.float32(0), g[n, c], d[n, c]
+            for i in range(one.size):
+                part += one[i]
+                product += one[i] * other[i]
+            total += part
+            along += product
+        to_d = np.float32((2 * g_var[c] - scale[c] * rstd[c] * rstd[c] * along) / count)
+        shift = np.float32((g_mean[c] - scale[c] * total) / count)
+        for n in range(g.shape[0]):
+            one, other, to = g[n, c], d[n, c], out[n, c]
+            for i in range(one.size):
+                to[i] = one[i] * scale[c] + other[i] * to_d + shift
+
+
+def planes(x: Any) -> Any:
+    """(N, C, ...) -> (N, C, places)."""
+    return np.ascontiguousarray(x).reshape(*x.shape[:2], -1)
+
+
+def are_float32(*arrays: Any) -> bool:
+    return all(type(a) is np.ndarray and a.dtype == np.float32 and a.size for a in arrays)
+
+
+def direct_batch_norm(x: Any, weight: Any, bias: Any, *, eps: Any) -> Any:
+    if not are_float32(x, weight, bias) or x.ndim < 3:
+        return norms.batch_norm(x, weight, bias, eps=eps)
+    mean, var, out = np.empty_like(weight), np.empty_like(weight), np.empty(x.shape, np.float32)
+    lines = planes(x)
+    moments(lines, mean, var)
+    rescale(lines, mean, weight / np.sqrt(var + np.float32(eps)), bias, out.reshape(lines.shape))
+    return out, mean, var
+
+
+def direct_batch_norm_rule(g: Any, d: Any, weight: Any, out_2: Any, eps: Any) -> Any:
+    if not are_float32(*g, d, weight, out_2) or d.ndim < 3:
+        return norms.batch_norm_rule(g, d, weight, out_2, eps)
+    rstd, out = 1 / np.sqrt(out_2 + np.float32(eps)), np.empty(d.shape, np.float32)
+    lines = planes(d)
+    rescale_back(planes(g[0]), lines, weight * rstd, rstd, *map(np.ascontiguousarray, g[1:]), out.reshape(lines.shape))
+    return out
+
+
 # By what a program calls.
 DIRECT: dict[Any, Any] = {
     columns.conv: direct_conv, columns.conv_input: direct_conv_input, columns.conv_weight: direct_conv_weight,
     rows.to_input: direct_to_input, rows.to_weight: direct_to_weight,
+    norms.batch_norm: direct_batch_norm, norms.batch_norm_rule: direct_batch_norm_rule,
 }  # fmt: skip

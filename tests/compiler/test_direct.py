@@ -96,3 +96,28 @@ def test_a_compiled_network_uses_them_on_both_ways():
     for mine, right in zip(fast(), step(), strict=True):
         close(mine.numpy(), right.numpy())
     assert all(f" direct_{name}(" in source_of(fast) for name in ("conv", "conv_input", "to_input", "to_weight"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((3, 5, 4, 7), np.float32), ((4, 2, 9), np.float32), ((6, 3), np.float32), ((3, 2, 4), np.float64)]
+)
+def test_batch_norm_in_machine_code_gives_what_the_formula_gives(shape, dtype):
+    from autolab.compiler import direct
+    from autolab.rules import nn
+
+    x, weight, bias = numbers(*shape, dtype=dtype) * 3 + 5, numbers(shape[1], dtype=dtype), numbers(shape[1], dtype=dtype)
+    right = nn.batch_norm_values(x, weight, bias, eps=1e-5)
+    for mine, one in zip(direct.direct_batch_norm(x, weight, bias, eps=1e-5), right, strict=True):
+        close(mine, one)
+    g, d = tuple(np.cos(one) for one in right), nn.centred(x, right[1])
+    close(direct.direct_batch_norm_rule(g, d, weight, right[2], 1e-5), nn.batch_norm_rule(g, d, weight, right[2], 1e-5))
+
+
+def test_a_compiled_batch_norm_uses_it_on_both_ways():
+    net = torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3, bias=False), torch.nn.BatchNorm2d(4))
+    x = torch.randn(3, 2, 12, 12)
+    fast = torch.compile(lambda: torch.autograd.grad(net(x).pow(3).sum(), list(net.parameters())), backend="numba")
+    first = fast()
+    for mine, right in zip(fast(), first, strict=True):  # the first call is the traced one, in eager mode
+        close(mine.numpy(), right.numpy())
+    assert all(f" direct_batch_norm{name}(" in source_of(fast) for name in ("", "_rule"))
