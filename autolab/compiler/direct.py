@@ -13,12 +13,12 @@ import functools
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from autolab.compiler.lanes import machine_code
 from autolab.fast.kernels import conv as columns
 from autolab.rules import conv as rows
 from autolab.rules.conv import places
@@ -28,14 +28,6 @@ LANES, ROWS, WIDE, SIDE, TAPS = (16, 8, 3, 4, 6) if binding.get_host_cpu_feature
 SLACK = LANES * WIDE  # numbers that a tile may read after the last
 AT_ONCE = 1 << 11  # places of several samples for a gradient in the weights: a few channels of them stay in the first-level cache
 NUMBER, VECTOR, WHOLE = ir.FloatType(), ir.VectorType(ir.FloatType(), LANES), ir.IntType(64)
-
-
-def machine_code(function: Any) -> Any:
-    """The function as machine code, kept on disk if there is a folder for it."""
-    try:
-        return numba.njit(cache=True)(function)
-    except RuntimeError:
-        return numba.njit(function)
 
 
 def pointer(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
@@ -325,7 +317,7 @@ def direct_conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, di
     steps, shape = two(stride, 1), two(size, 1)
     how = layout(two(weight.shape[2:], 1), steps, two(dilation, 1), shape, x.shape[1])
     bias = np.zeros(weight.shape[0], np.float32) if bias is None else bias
-    w = columns.flat(np.ascontiguousarray(weight))
+    w = np.ascontiguousarray(weight).reshape(len(weight), -1)
     inside, whole = np.ascontiguousarray(flat_axes(x)), flat_axes(out)
     correlate(inside, how.phases, steps, two(padding, 0), how.size, w, how.taps, shape, whole, (0, 0), (1, 1), bias)
     return out

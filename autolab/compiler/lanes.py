@@ -16,6 +16,14 @@ from numba.core import types
 from numba.extending import intrinsic
 
 
+def machine_code(function: Any) -> Any:
+    """The function as machine code, kept on disk if there is a folder for it."""
+    try:
+        return numba.njit(cache=True, error_model="numpy")(function)
+    except RuntimeError:
+        return numba.njit(error_model="numpy")(function)
+
+
 def f(x: float) -> Any:
     return np.float32(x)
 

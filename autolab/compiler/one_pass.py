@@ -7,23 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from autolab.compiler.lanes import ONE, ZERO, any_order, exp, largest, log, sigmoid, tanh
+from autolab.compiler.lanes import ONE, ZERO, any_order, exp, largest, log, machine_code, sigmoid, tanh
 from autolab.fast.kernels import index as by_index
 from autolab.fast.kernels import nn, recurrent
 from autolab.rules import recurrent as rows
 
 F32 = np.dtype(np.float32)
-
-
-def machine_code(function: Any) -> Any:
-    """The function as machine code, kept on disk if there is a folder for it."""
-    try:
-        return numba.njit(cache=True, error_model="numpy")(function)
-    except RuntimeError:
-        return numba.njit(error_model="numpy")(function)
 
 
 def suits(*arrays: Any) -> bool:
@@ -373,29 +364,24 @@ def layer_norm_weight_rule(g: Any, centre: Any, weight_shape: Any) -> Any:
 
 
 @machine_code
-def channel_sums(x, y, centre, out):
-    """out[c] = the sums over samples and places of x - centre[c], and of (x - centre[c]) * y. x, y: (samples, channels, places)."""
-    for s in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            one, other, middle, total, along = x[s, c], y[s, c], centre[c], ZERO, ZERO
-            for k in range(one.size):
-                off = one[k] - middle
-                total = any_order(total, off)
-                along = any_order(along, off * other[k])
-            out[c, 0] += total
-            out[c, 1] += along
-
-
-@machine_code
-def channel_squares(x, centre, out):
-    """out[c] = the sum over samples and places of (x - centre[c]) ** 2."""
-    for s in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            one, middle, total = x[s, c], centre[c], ZERO
-            for k in range(one.size):
-                off = one[k] - middle
-                total = any_order(total, off * off)
-            out[c] += total
+def moments(x, mean, var):
+    """Mean and variance of each channel of x (samples, channels, places)."""
+    count = x.shape[0] * x.shape[2]
+    for c in range(x.shape[1]):
+        total, squares = 0.0, 0.0
+        for s in range(x.shape[0]):
+            line, part = x[s, c], ZERO
+            for k in range(line.size):
+                part = any_order(part, line[k])
+            total += part
+        middle = np.float32(total / count)
+        for s in range(x.shape[0]):
+            line, part = x[s, c], ZERO
+            for k in range(line.size):
+                off = line[k] - middle
+                part = any_order(part, off * off)
+            squares += part
+        mean[c], var[c] = middle, squares / count
 
 
 @machine_code
@@ -403,19 +389,31 @@ def scale_channels(x, centre, scale, shift, out):
     """out = (x - centre) * scale + shift, with a number for each channel."""
     for s in range(x.shape[0]):
         for c in range(x.shape[1]):
-            one, into, middle, factor, more = x[s, c], out[s, c], centre[c], scale[c], shift[c]
-            for k in range(one.size):
-                into[k] = (one[k] - middle) * factor + more
+            line, into, middle, factor, more = x[s, c], out[s, c], centre[c], scale[c], shift[c]
+            for k in range(line.size):
+                into[k] = (line[k] - middle) * factor + more
 
 
 @machine_code
-def combine_channels(x, y, of_x, of_y, shift, out):
-    """out = x * of_x + y * of_y + shift, with a number for each channel."""
-    for s in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            one, other, into, a, b, more = x[s, c], y[s, c], out[s, c], of_x[c], of_y[c], shift[c]
+def scale_channels_back(g, d, scale, rstd, g_mean, g_var, out):
+    """out = g * scale, and what comes through the variance and the mean. g, d: (samples, channels, places)."""
+    count = g.shape[0] * g.shape[2]
+    for c in range(g.shape[1]):
+        total, along = 0.0, 0.0
+        for s in range(g.shape[0]):
+            one, off, part, product = g[s, c], d[s, c], ZERO, ZERO
             for k in range(one.size):
-                into[k] = one[k] * a + other[k] * b + more
+                part = any_order(part, one[k])
+                product = any_order(product, one[k] * off[k])
+            total += part
+            along += product
+        factor = scale[c]
+        to_d = np.float32((2 * g_var[c] - factor * rstd[c] * rstd[c] * along) / count)
+        to_all = np.float32((g_mean[c] - factor * total) / count)
+        for s in range(g.shape[0]):
+            one, off, into = g[s, c], d[s, c], out[s, c]
+            for k in range(one.size):
+                into[k] = one[k] * factor + off[k] * to_d + to_all
 
 
 def in_planes(x: Any) -> Any:
@@ -426,26 +424,17 @@ def in_planes(x: Any) -> Any:
 def batch_norm(x: Any, weight: Any, bias: Any, *, eps: Any) -> Any:
     if not suits(x, weight, bias) or x.ndim < 3:
         return nn.batch_norm(x, weight, bias, eps=eps)
-    planes, out, n = in_planes(x), np.empty(x.shape, F32), x.size // x.shape[1]
-    nothing, totals = np.zeros(x.shape[1], F32), np.zeros((x.shape[1], 2))
-    channel_sums(planes, planes, nothing, totals)
-    mean, squares = (totals[:, 0] / n).astype(F32), np.zeros(x.shape[1])
-    channel_squares(planes, mean, squares)
-    var = (squares / n).astype(F32)
+    planes, out, mean, var = in_planes(x), np.empty(x.shape, F32), np.empty_like(weight), np.empty_like(weight)
+    moments(planes, mean, var)
     scale_channels(planes, mean, weight / np.sqrt(var + np.float32(eps)), np.ascontiguousarray(bias), in_planes(out))
     return out, mean, var
 
 
 def batch_norm_rule(g: Any, d: Any, weight: Any, out_2: Any, eps: Any) -> Any:
-    g_out, g_mean, g_var = g
-    if not suits(g_out, d, weight, out_2) or d.ndim < 3:
+    if not suits(*g, d, weight, out_2) or d.ndim < 3:
         return nn.batch_norm_rule(g, d, weight, out_2, eps)
-    n, rstd, out = d.size // d.shape[1], 1 / np.sqrt(out_2 + np.float32(eps)), np.empty(d.shape, F32)
-    scale, totals = weight * rstd, np.zeros((d.shape[1], 2))
-    channel_sums(in_planes(g_out), in_planes(d), np.zeros(d.shape[1], F32), totals)
-    to_d = (2 * g_var - scale * rstd * rstd * totals[:, 1]) / n
-    to_all = (g_mean - scale * totals[:, 0]) / n
-    combine_channels(in_planes(g_out), in_planes(d), scale, to_d.astype(F32), to_all.astype(F32), in_planes(out))
+    rstd, out = 1 / np.sqrt(out_2 + np.float32(eps)), np.empty(d.shape, F32)
+    scale_channels_back(in_planes(g[0]), in_planes(d), weight * rstd, rstd, *map(np.ascontiguousarray, g[1:]), in_planes(out))
     return out
 
 

@@ -1,238 +1,213 @@
-"""Convolutions as products of matrices: `columns` lays out what all taps see, as many samples at a time as stay in the cache."""
+"""Convolutions as products of matrices, one for each row of the result.
 
+What the taps in one row of a kernel see is laid out once, beside each other. A row of the result sees a few rows of that, and the next
+one almost the same: its matrix is a view of the same memory, a little further on. So a kernel of 3 x 3 makes three copies of what it
+sees, and not nine. Rows run along the first of the last axes.
+"""
+
+import itertools
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from autolab.fast.kernel import kernel
 from autolab.fast.kernels.nn import by_channel
 from autolab.rules import conv as rows
-from autolab.rules.conv import inner, places, reach
+from autolab.rules.conv import by_group, places
 
-ENTRIES = 2**18  # of the columns at a time: what does not fit into the cache is not laid out all at once
-LONG = 16  # entries in a row of the result: from here on what a tap sees are long runs in each sample, too
-FEW_ROWS = 32  # of a matrix of weights: up to here laying out the columns takes longer than some products more
-# A kernel of few weights is multiplied in pieces of so many products: for these OpenBLAS does not lay the matrices out anew first, which
-# takes longer than the product of a thin one.
-FEW_WEIGHTS, PRODUCTS = 2**10, 10**6
-
-
-def padded(x: Any, padding: Any) -> Any:
-    """x with zeros around its last axes."""
-    if not any(padding):
-        return x
-    lead = x.ndim - len(padding)
-    out = np.zeros((*x.shape[:lead], *(n + 2 * p for n, p in zip(x.shape[lead:], padding))), x.dtype)
-    out[inner(padding, x.shape[lead:])] = x
-    return out
+ENTRIES = 2**17  # that are laid out at a time: as many samples as stay in the cache
+# Where the processor has AVX-512, OpenBLAS multiplies smaller matrices than these without laying them out anew, in half the time.
+# With more weights than that, such a product would be one of a few places.
+PRODUCTS, WEIGHTS = 10**6, 2**16
+FEW = 32  # channels times taps: up to here a product with a transposed matrix takes less time than to transpose it
+ALL = slice(None)
 
 
-def samples_last(x: Any) -> Any:
-    """(N, ...) -> (..., N), a copy: then what a tap sees are few long runs in memory, and not many short ones."""
-    return np.ascontiguousarray(np.moveaxis(x, 0, -1))
+def overlap(first: Any, step: Any, count: Any, length: Any) -> Any:
+    """Of `count` places from `first` on, `step` apart, those within range(length): which they are, and where."""
+    low, high = max(0, -(first // step)), min(count, (length - 1 - first) // step + 1)
+    return (slice(low, high), slice(first + low * step, first + high * step, step)) if low < high else (slice(0), slice(0))
 
 
-def windows(x: Any, first: Any, kernel: Any, stride: Any, dilation: Any) -> Any:
-    """A view of x, whose spatial axes start at `first`: in their place one axis of taps for each, then one of the places that they see."""
-    end = first + len(kernel)
-    out = [places(m, k, s, 0, d) for m, k, s, d in zip(x.shape[first:end], kernel, stride, dilation)]
-    steps = x.strides[first:end]
-    return as_strided(
-        x, (*x.shape[:first], *kernel, *out, *x.shape[end:]),
-        (*x.strides[:first], *(t * d for t, d in zip(steps, dilation)), *(t * s for t, s in zip(steps, stride)), *x.strides[end:]),
-        writeable=False,
-    )  # fmt: skip
+@lru_cache(256)
+def turns(shape: Any, kernel: Any, first: Any, stride: Any, dilation: Any, size: Any) -> Any:
+    """How an input of `shape` is laid out: for some rows of the result these, their number, the rows that they see, how far on
+    the next one looks, and for each tap of a row of the kernel where it is laid out, and what it sees."""
+    step = dilation[0] if kernel[0] > 1 else stride[0]  # from one row that is laid out to the next
+    count = step // math.gcd(step, stride[0])  # rows of the result, until one sees the same rows as the first one, but for a few
+    apart, made = count * stride[0] // step, []
+    for turn in range(count):
+        lines = len(range(turn, size[0], count))
+        height = max(0, (lines - 1) * apart + kernel[0])
+        below, above = overlap(first[0] + turn * stride[0], step, height, shape[0])
+        copies = []
+        for tap in itertools.product(*map(range, kernel[1:])):
+            seen = [overlap(f + k * d, s, m, n) for f, k, d, s, m, n in zip(first[1:], tap, dilation[1:], stride[1:], size[1:], shape[1:])]
+            copies.append(((ALL, ALL, ALL, below, *tap, *(a for a, _ in seen)), (ALL, ALL, ALL, above, *(b for _, b in seen))))
+        made.append((slice(turn, None, count), lines, height, apart, copies))
+    return made
 
 
-def columns(x: Any, kernel: Any, stride: Any, dilation: Any) -> Any:
-    """What the taps see, for x (C, *S, N): (C * taps, places * N), a copy unless each tap sees everything."""
-    seen = np.ascontiguousarray(windows(x, 1, kernel, stride, dilation))
-    return seen.reshape(x.shape[0] * math.prod(kernel), math.prod(seen.shape[1 + len(kernel) :]))
+def laid_out(x: Any, kernel: Any, first: Any, stride: Any, dilation: Any, size: Any, groups: Any, entries: Any) -> Any:
+    """Some samples, some rows of the result, and what all taps see from there, until that is all of x (N, C, *S).
 
-
-def columns_of_each(x: Any, kernel: Any, stride: Any, dilation: Any) -> Any:
-    """The same for x (N, C, *S), sample by sample: (N, C * taps, places)."""
-    seen = np.ascontiguousarray(windows(x, 2, kernel, stride, dilation))
-    return seen.reshape(*x.shape[:1], x.shape[1] * math.prod(kernel), math.prod(seen.shape[2 + len(kernel) :]))
-
-
-def rows_of_columns(x: Any, kernel: Any, dilation: Any) -> Any:
-    """The same for a stride of 1, and as wide as x (N, C, *S) is: what a tap sees is then one run of memory in each channel.
-
-    Between the rows of places come some that reach over the end of a row, and mean nothing: (N, C * taps, fewer than places).
+    Tap k sees from place i, along each axis, first + i * stride + k * dilation; beyond x there are zeros.
+    (groups, rows of the kernel, rows of the result, taps of a row * channels, samples * places of a row)
     """
-    x = np.ascontiguousarray(x)
-    steps = x.strides[2:]
-    last = [m - 1 - d * (k - 1) for m, k, d in zip(x.shape[2:], kernel, dilation)]  # the place that comes last
-    run = sum(a * b for a, b in zip(last, steps)) // x.itemsize + 1
-    seen = as_strided(
-        x, (*x.shape[:2], *kernel, run), (*x.strides[:2], *(t * d for t, d in zip(steps, dilation)), x.itemsize), writeable=False
-    )  # fmt: skip
-    return np.ascontiguousarray(seen).reshape(x.shape[0], x.shape[1] * math.prod(kernel), run)
-
-
-def places_in_a_row(g: Any) -> Any:
-    """(N, O, *L) -> (N, O, places)."""
-    return g.reshape(*g.shape[:2], math.prod(g.shape[2:]))
-
-
-def by_group(matrix: Any, groups: Any) -> Any:
-    """A matrix for each group, stacked, if there are several."""
-    *lead, rows, width = matrix.shape
-    return matrix if groups == 1 else matrix.reshape(*lead, groups, rows // groups, width)
+    channels, taps, width, axes = x.shape[1] // groups, math.prod(kernel[1:]), math.prod(size[1:]), len(kernel)
+    x = by_group(x, 1, groups)
+    for lines, number, height, apart, copies in turns(x.shape[3:], kernel, first, stride, dilation, size):
+        count = max(1, min(len(x), entries // max(1, height * groups * channels * taps * width)))
+        memory = np.zeros((groups, height, *kernel[1:], channels, count, *size[1:]), x.dtype)
+        by_sample = memory.transpose(axes + 2, 0, axes + 1, 1, *range(2, axes + 1), *range(axes + 3, memory.ndim))
+        group, row, *_, one = *memory.strides[:2], x.itemsize
+        for start in range(0, len(x), count):
+            some = x[start : start + count]
+            into = by_sample[: len(some)]
+            for to, seen in copies:
+                into[to] = some[seen]
+            shape = groups, kernel[0], number, taps * channels, len(some) * width
+            steps = group, row, row * apart, count * width * one, one
+            yield slice(start, start + count), lines, np.ndarray(shape, x.dtype, memory, 0, steps)
 
 
 def pieces(weights: Any, length: Any) -> Any:
-    """Slices of the columns, to be multiplied one after the other."""
-    step = PRODUCTS // max(weights, 1) if weights <= FEW_WEIGHTS else length
+    """Slices of the places, to be multiplied one after the other."""
+    step = max(PRODUCTS // max(weights, 1) // 8 * 8, 8) if weights <= WEIGHTS else max(length, 1)
     return [slice(a, a + step) for a in range(0, length, step)]
 
 
-def times(w: Any, seen: Any) -> Any:
-    """w @ seen, for matrices or stacks of them."""
-    some = pieces(w.size, seen.shape[-1])
-    if len(some) == 1:
-        return np.matmul(w, seen)
-    out = np.empty((*w.shape[:-1], seen.shape[-1]), np.result_type(w, seen))
-    for k in some:
-        np.matmul(w, seen[..., k], out=out[..., k])
-    return out
+def in_one_row(kernel: Any, channels: Any, weights: Any) -> Any:
+    """Whether to lay out what all taps see, as for a result of one row: where that is little, or the product takes much longer."""
+    return len(kernel) == 1 or channels == 1 or weights > WEIGHTS
 
 
-def against(g: Any, seen: Any) -> Any:
-    """g @ seen.mT, the larger matrix first: BLAS is faster so."""
-    rows, width = g.shape[-2], seen.shape[-2]
-    return sum(np.matmul(seen[..., k], g[..., k].mT) for k in pieces(rows * width, seen.shape[-1])).mT
+def is_every_place(kernel: Any, first: Any, stride: Any, shape: Any, size: Any) -> Any:
+    """Whether one tap sees everything, and nothing is to be laid out."""
+    return all(k == s == 1 for k, s in zip(kernel, stride)) and not any(first) and shape == size
 
 
-def flat(weight: Any) -> Any:
-    """(O, C / groups, *K) -> (O, C / groups * taps)."""
-    return weight.reshape(weight.shape[0], math.prod(weight.shape[1:]))
+def flat(x: Any, groups: Any) -> Any:
+    """(N, C, *S) -> (N, groups, C / groups, places)."""
+    return x.reshape(x.shape[0], groups, x.shape[1] // groups, math.prod(x.shape[2:]))
 
 
-def parts(n: Any, entries_each: Any) -> Any:
-    """Slices of so many samples that their columns stay in the cache."""
-    step = max(1, ENTRIES // max(entries_each, 1))
-    return [slice(a, a + step) for a in range(0, n, step)]
+def correlate(x: Any, weight: Any, out: Any, *, first: Any, stride: Any, dilation: Any, groups: Any, bias: Any = None) -> None:
+    """out[:, o, i] = sum over channels and taps k of weight[o, :, k] * x[:, :, first + i * stride + k * dilation]."""
+    kernel, size = weight.shape[2:], out.shape[2:]
+    if not weight.size:
+        out[...] = 0
+        return
+    w = np.moveaxis(weight, 1, -1).reshape(groups, weight.shape[0] // groups, math.prod(weight.shape[1:]))
+    if is_every_place(kernel, first, stride, x.shape[2:], size) and out.flags.c_contiguous:
+        made = np.matmul(w, flat(x, groups), out=flat(out, groups))
+        if bias is not None:
+            made += bias.reshape(groups, -1, 1)
+        return
+    if in_one_row(kernel, weight.shape[1], w[0].size):
+        x, out = x[:, :, None], out[:, :, None]
+        kernel, size, first, stride, dilation = (1, *kernel), (1, *size), (0, *first), (1, *stride), (1, *dilation)
+    for some, lines, seen in laid_out(x, kernel, first, stride, dilation, size, groups, max(ENTRIES, w.size)):
+        part = by_group(out[some, :, lines], 1, groups)
+        seen = seen.swapaxes(1, 2).reshape(groups, part.shape[3], w.shape[2], seen.shape[4])
+        made = np.empty((groups, part.shape[3], w.shape[1], seen.shape[3]), out.dtype)
+        for k in pieces(w[0].size, seen.shape[3]):
+            np.matmul(w[:, None], seen[..., k], out=made[..., k])
+        if bias is not None:
+            made += bias.reshape(groups, 1, -1, 1)
+        made = made.reshape(*made.shape[:3], len(part), *size[1:])
+        part[...] = made.transpose(3, 0, 2, 1, *range(4, made.ndim))
 
 
 def conv(x: Any, weight: Any, bias: Any, *, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
-    kernel = weight.shape[2:]
-    size = [places(*one) for one in zip(x.shape[2:], kernel, stride, padding, dilation)]
-    w = by_group(flat(weight), groups)
+    size = [places(*one) for one in zip(x.shape[2:], weight.shape[2:], stride, padding, dilation)]
     out = np.empty((x.shape[0], weight.shape[0], *size), np.result_type(x, weight))
-    for some in parts(x.shape[0], x.shape[1] * math.prod(kernel) * math.prod(size)):
-        inside = padded(x[some], padding)
-        if size[-1] >= LONG and len(size) == 2 and all(s == 1 for s in stride) and w.shape[-2] <= FEW_ROWS:
-            seen = rows_of_columns(inside, kernel, dilation)
-            made: Any = np.empty((*out[some].shape[:2], size[0], inside.shape[-1]), out.dtype)
-            np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(made)[..., : seen.shape[-1]], groups))
-            out[some] = made[..., : size[-1]]
-        elif size[-1] >= LONG:
-            seen = columns_of_each(inside, kernel, stride, dilation)
-            np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(out[some]), groups))
-        else:
-            seen, inside = columns(samples_last(inside), kernel, stride, dilation), None
-            made = times(w, by_group(seen, groups)).reshape(*out.shape[1:], -1)
-            out[some] = np.moveaxis(made, -1, 0)
-        inside = seen = made = None  # before the next samples are laid out
-    if bias is not None:
-        out += bias.reshape(-1, *(1,) * len(size))
+    correlate(x, weight, out, first=tuple([-p for p in padding]), stride=stride, dilation=dilation, groups=groups, bias=bias)
     return out
+
+
+@lru_cache(256)
+def remainders(kernel: Any, stride: Any, padding: Any, dilation: Any, shape: Any) -> Any:
+    """For the places of an input that leave one remainder by the stride, along each axis: these, the taps that see them, the last tap
+    first, which place of the result sees the first of them by that tap, and how far on is the one that sees it by the tap before."""
+    axes = []
+    for count, s, p, d, length in zip(kernel, stride, padding, dilation, shape):
+        apart, found = s // math.gcd(s, d), []
+        for remainder in range(s):
+            start, last = (remainder - p) % s, max((k for k in range(count) if d * k % s == remainder), default=-1)
+            taps = slice(0) if last < 0 else slice(last, None, -apart)
+            found.append((slice(start, length, s), taps, (start + p - d * last) // s, d * apart // s))
+        axes.append(found)
+    return [tuple(zip(*one)) for one in itertools.product(*axes)]
 
 
 def conv_input(g: Any, weight: Any, *, shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
-    """Each place of g adds its taps to what they saw. `shape`: the lengths of the result's spatial axes."""
-    n, kernel, size = g.shape[0], weight.shape[2:], g.shape[2:]
-    channels = weight.shape[1] * groups
-    around = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding)]
-    if channels >= g.shape[1] and all(s == 1 for s in stride) and min(around) >= 0 and not is_depthwise(weight.shape, groups):
-        # Each entry of the result sees g through the taps in reverse: then nothing is added up but in the product.
-        w = np.swapaxes(weight.reshape(groups, -1, *weight.shape[1:]), 1, 2).reshape(channels, -1, *kernel)
-        reverse = np.ascontiguousarray(np.flip(w, tuple(range(2, w.ndim))))
-        return conv(g, reverse, None, stride=stride, padding=around, dilation=dilation, groups=groups)
-    w = by_group(flat(weight), groups).mT
-    out = np.empty((n, channels, *shape), np.result_type(g, weight))
-    alone = is_depthwise(weight.shape, groups)
-    for some in parts(n, channels * math.prod(size) * (1 if alone else math.prod(kernel))):
-        last = samples_last(g[some])
-        whole: Any = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), last.shape[-1]), out.dtype)
-        if not alone:
-            seen = times(w, by_group(last.reshape(g.shape[1], -1), groups)).reshape(channels, -1, *last.shape[1:])
-        for t, part in seen_by_taps(whole, kernel, size, stride, dilation):
-            part += channel_beside(w[:, t, 0], last) * last if alone else seen[:, t]
-        out[some] = np.moveaxis(whole[(slice(None), *inner(padding, shape)[1:])], -1, 0)
-        last = whole = seen = part = None
+    """Each entry sees g through the taps in reverse, those of its remainder by the stride."""
+    w = by_group(weight, 0, groups).swapaxes(1, 2)
+    w = w.reshape(w.shape[0] * w.shape[1], *w.shape[2:])
+    out = np.empty((g.shape[0], w.shape[0], *shape), np.result_type(g, weight))
+    for some, taps, first, apart in remainders(weight.shape[2:], stride, padding, dilation, shape):
+        correlate(g, w[(..., *taps)], out[(..., *some)], first=first, stride=(1,) * len(shape), dilation=apart, groups=groups)
     return out
 
 
-def is_depthwise(shape: Any, groups: Any) -> Any:
-    """Whether each channel has one kernel to itself: then backward multiplies tap by tap, faster than products of tiny matrices."""
-    return groups > 1 and shape[0] == groups and shape[1] == 1
-
-
-def seen_by_taps(x: Any, kernel: Any, size: Any, stride: Any, dilation: Any) -> Any:
-    """For x (C, *S, N) the number of each tap, and a view of what it sees."""
-    for t, tap in enumerate(np.ndindex(*kernel)):
-        yield t, x[(slice(None), *reach(tap, size, stride, dilation)[1:])]
-
-
-def channel_beside(w: Any, x: Any) -> Any:
-    """A number for each channel, to go beside (C, *S, N)."""
-    return w.reshape(-1, *(1,) * (x.ndim - 1))
-
-
 def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
-    rows, width = g.shape[1], x.shape[1] // groups * math.prod(kernel)
-    # A stride may leave entries at the end that no tap sees.
-    used = (..., *(slice((m - 1) * s + d * (k - 1) + 1) for m, s, d, k in zip(g.shape[2:], stride, dilation, kernel)))
-    out = np.zeros((rows, width) if groups == 1 else (groups, rows // groups, width), np.result_type(g, x))
-    alone = is_depthwise((rows, x.shape[1] // groups), groups)
-    for some in parts(g.shape[0], x.shape[1] * math.prod(g.shape[2:]) * (1 if alone else math.prod(kernel))):
-        inside = padded(x[some], padding)[used]
-        if g.shape[-1] >= LONG and not alone:
-            seen = by_group(columns_of_each(inside, kernel, stride, dilation), groups)
-            own = by_group(places_in_a_row(g[some]), groups)
-            out += np.matmul(seen, own.mT).sum(0).mT
-            inside = seen = own = None
-            continue
-        last, inside = samples_last(inside), None
-        own = samples_last(g[some])
-        if alone:
-            for t, part in seen_by_taps(last, kernel, g.shape[2:], stride, dilation):
-                out[:, 0, t] += (own * part).reshape(rows, -1).sum(1)
+    rows, channels, first = g.shape[1] // groups, x.shape[1] // groups, tuple([-p for p in padding])
+    shape = (g.shape[1], channels, *kernel)
+    if is_every_place(kernel, first, stride, x.shape[2:], g.shape[2:]):
+        return np.matmul(flat(g, groups), flat(x, groups).mT).sum(0).reshape(shape)
+    if whole := in_one_row(kernel, channels, rows * channels * math.prod(kernel)):
+        g, x = g[:, :, None], x[:, :, None]
+        kernel, first, stride, dilation = (1, *kernel), (0, *first), (1, *stride), (1, *dilation)
+    width = channels * math.prod(kernel[1:])
+    total = np.zeros((groups, kernel[0], rows, width), np.result_type(g, x))
+    for some, lines, seen in laid_out(x, kernel, first, stride, dilation, g.shape[2:], groups, max(ENTRIES, total.size)):
+        part, (*_, number, _, length) = by_group(g[some, :, lines], 1, groups), seen.shape
+        if whole or width < FEW:
+            part = np.ascontiguousarray(part.transpose(1, 3, 2, 0, *range(4, part.ndim))).reshape(groups, 1, number, rows, length)
+            for k in pieces(width * rows, length):
+                total += np.matmul(part[..., k], seen[..., k].mT).sum(2)
         else:
-            seen, last = columns(last, kernel, stride, dilation), None
-            out += against(by_group(own.reshape(rows, -1), groups), by_group(seen, groups))
-        inside = last = own = seen = None
-    return out.reshape(rows, x.shape[1] // groups, *kernel)
+            part = np.ascontiguousarray(part.transpose(1, 3, 0, *range(4, part.ndim), 2)).reshape(groups, 1, number, length, rows)
+            for k in pieces(width * rows, length):
+                total += np.matmul(seen[..., k], part[..., k, :]).sum(2).mT
+    total = total.reshape(groups, kernel[0], rows, *kernel[1:], channels)
+    total = total.transpose(0, 2, -1, 1, *range(3, total.ndim - 1))
+    return np.ascontiguousarray(total.reshape(shape))
 
 
 # -- patches ---------------------------------------------------------------------------------------------
 
 
+@lru_cache(256)
+def seen_by_taps(shape: Any, kernel: Any, padding: Any, stride: Any, dilation: Any, size: Any) -> Any:
+    """For each tap which entries it sees, and from which places."""
+    made = []
+    for tap in itertools.product(*map(range, kernel)):
+        found = [overlap(k * d - p, s, m, n) for k, d, p, s, m, n in zip(tap, dilation, padding, stride, size, shape)]
+        made.append((tap, [b for _, b in found], [a for a, _ in found]))
+    return made
+
+
 def unfold(x: Any, *, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
     """(..., C, *S) -> (..., C * taps, places)."""
     axes = len(kernel)
-    lead = x.shape[: -axes - 1]
-    x = padded(x.reshape(math.prod(lead), *x.shape[-axes - 1 :]), padding)
-    size = [places(m, k, s, 0, d) for m, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
-    cols = columns(samples_last(x), kernel, stride, dilation).reshape(x.shape[1] * math.prod(kernel), math.prod(size), x.shape[0])
-    return np.array(np.moveaxis(cols, -1, 0), order="C").reshape(*lead, *cols.shape[:2])
+    size = tuple([places(*one) for one in zip(x.shape[-axes:], kernel, stride, padding, dilation)])
+    out = np.zeros((*x.shape[:-axes], *kernel, *size), x.dtype)
+    for tap, seen, at in seen_by_taps(x.shape[-axes:], kernel, padding, stride, dilation, size):
+        out[(..., *tap, *at)] = x[(..., *seen)]
+    return out.reshape(*x.shape[: -axes - 1], x.shape[-axes - 1] * math.prod(kernel), math.prod(size))
 
 
 def fold(g: Any, *, shape: Any, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Any:
-    size = [places(*one) for one in zip(shape, kernel, stride, padding, dilation)]
-    taps, lead = math.prod(kernel), g.shape[:-2]
-    channels = g.shape[-2] // taps
-    seen = samples_last(g.reshape(math.prod(lead), channels, taps, *size))
-    out = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), seen.shape[-1]), g.dtype)
-    for t, part in seen_by_taps(out, kernel, size, stride, dilation):
-        part += seen[:, t]
-    inside = out[(slice(None), *inner(padding, shape)[1:])]
-    return np.ascontiguousarray(np.moveaxis(inside, -1, 0)).reshape(*lead, channels, *shape)
+    size = tuple([places(*one) for one in zip(shape, kernel, stride, padding, dilation)])
+    g = g.reshape(*g.shape[:-2], g.shape[-2] // math.prod(kernel), *kernel, *size)
+    out = np.zeros((*g.shape[: -2 * len(kernel)], *shape), g.dtype)
+    for tap, seen, at in seen_by_taps(shape, kernel, padding, stride, dilation, size):
+        out[(..., *seen)] += g[(..., *tap, *at)]
+    return out
 
 
 kernel(rows.conv, conv, bias=lambda g: by_channel(g))

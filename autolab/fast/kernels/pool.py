@@ -1,12 +1,10 @@
 """Pools in the memory of their results."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from autolab.fast.kernel import kernel
-from autolab.fast.sums import ones
 from autolab.rules import pool as rows
 from autolab.rules.conv import inner
 from autolab.rules.pool import lowest, taps
@@ -62,36 +60,33 @@ def max_pool_back(g: Any, x: Any, top: Any, *, kernel: Any, stride: Any, padding
     return back if back.shape == x.shape else np.ascontiguousarray(back[inner(padding, x.shape[lead:])])
 
 
-def is_one_window(shape: Any, kernel: Any, padding: Any, size: Any) -> bool:
-    """Whether one window sees all, and nothing beside it."""
-    return tuple(kernel) == tuple(shape) and not any(padding) and all(m == 1 for m in size)
+def along(axis: Any, kernel: Any, stride: Any, size: Any) -> Any:
+    """What each place in a window along one axis sees."""
+    return [(slice(None),) * axis + (slice(a, a + (size - 1) * stride + 1, stride),) for a in range(kernel)]
 
 
 def avg_pool(x: Any, *, kernel: Any, stride: Any, padding: Any, size: Any, count_padding: Any, divisor: Any) -> Any:
-    shape, one = x.shape[x.ndim - len(kernel) :], (1,) * len(kernel)
-    divisor = rows.divisors(shape, kernel, stride, padding, size, count_padding, divisor)
-    if is_one_window(shape, kernel, padding, size) and x.size and x.dtype.kind == "f" and x.flags.c_contiguous:
-        n = math.prod(shape)
-        return rows.divided(x.reshape(-1, n).dot(ones(n, x.dtype)).reshape(*x.shape[: x.ndim - len(kernel)], *size), divisor)
+    lead, one = x.ndim - len(kernel), (1,) * len(kernel)
+    divisor = rows.divisors(x.shape[lead:], kernel, stride, padding, size, count_padding, divisor)
     x = framed(x, kernel, stride, padding, one, size, 0)
-    first, *others = taps(kernel, size, stride, one)
-    out = x[first].copy()
-    for tap in others:
-        out += x[tap]
-    return rows.divided(out, divisor)
+    for axis, *window in zip(range(lead, x.ndim), kernel, stride, size):  # sums of sums: 8 + 8 additions for a window of 8 x 8
+        first, *others = along(axis, *window)
+        out = x[first].copy()
+        for tap in others:
+            out += x[tap]
+        x = out
+    return rows.divided(x, divisor)
 
 
 def avg_pool_back(g: Any, *, shape: Any, kernel: Any, stride: Any, padding: Any, size: Any, count_padding: Any, divisor: Any) -> Any:
-    one = (1,) * len(kernel)
-    lead = g.shape[: g.ndim - len(kernel)]
+    lead = g.ndim - len(kernel)
     g = rows.divided(g, rows.divisors(shape, kernel, stride, padding, size, count_padding, divisor))
-    if is_one_window(shape, kernel, padding, size):
-        return np.broadcast_to(g, (*lead, *shape)).copy()
-    back = framed(np.broadcast_to(np.zeros((), g.dtype), (*lead, *shape)), kernel, stride, padding, one, size, 0)
-    back = np.zeros(back.shape, g.dtype)
-    for tap in taps(kernel, size, stride, one):
-        back[tap] += g
-    return back if back.shape[len(lead) :] == tuple(shape) else np.ascontiguousarray(back[inner(padding, shape)])
+    for axis, n, p, k, s, m in zip(range(lead, g.ndim), shape, padding, kernel, stride, size):
+        back = np.zeros((*g.shape[:axis], max(n + p, (m - 1) * s + k), *g.shape[axis + 1 :]), g.dtype)
+        for tap in along(axis, k, s, m):
+            back[tap] += g
+        g = back
+    return np.ascontiguousarray(g[inner(padding, shape)])
 
 
 kernel(rows.max_pool, max_pool)
