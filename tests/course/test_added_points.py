@@ -51,8 +51,8 @@ def test_a_right_answer_gets_all_points(tmp_path, of):
 
 
 @pytest.mark.parametrize("of", [10, 30])
-def test_a_product_without_sums_over_stretched_axes_gets_eight_tenths(tmp_path, of):
-    assert points(tmp_path, "mul", RULES["mul"], of) == pytest.approx(0.8 * of)
+def test_a_product_without_sums_over_stretched_axes_gets_five_eighths(tmp_path, of):
+    assert points(tmp_path, "mul", RULES["mul"], of) == pytest.approx(0.625 * of)
 
 
 @pytest.mark.parametrize("of", [1 / 3, 3.333, 2.468])
