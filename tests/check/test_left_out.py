@@ -76,3 +76,38 @@ class Detached(Softsign):
 def test_its_second_derivative_is_asked_as_well():
     assert check(SOFTSIGN, Softsign, second_order=True).passed
     assert [d.family for d in check(SOFTSIGN, Detached, second_order=True).diagnoses] == ["second order"]
+
+
+def test_a_setting_reaches_forward_as_it_is_written():
+    running = Op("running", lambda x, *, axis=None: np.cumsum(x, axis), GENERAL, x=derivative_of_forward)
+    spec = Spec("running", running, settings=({"axis": 0}, {"axis": -1}), shapes=(((3, 5),), ((4, 4),)))
+    assert check(spec, lambda g, axis: np.flip(np.cumsum(np.flip(g, axis), axis), axis)).passed
+
+
+def std_back(g, x):
+    return g[..., None] * (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True) / x.shape[-1]
+
+
+def standardize_back(g, x):
+    r = 1 / x.std(-1, keepdims=True)
+    z = (x - x.mean(-1, keepdims=True)) * r
+    return r * (g - g.mean(-1, keepdims=True) - z * (g * z).mean(-1, keepdims=True))
+
+
+@pytest.mark.parametrize(("forward", "rule"), [
+    (lambda x: x.std(-1), std_back),
+    (lambda x: (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True), standardize_back),
+])  # fmt: skip
+def test_forward_means_what_it_means_on_arrays(forward, rule):
+    # x.std(-1) of a tensor divides by n - 1, and of an array by n.
+    assert check(Spec("spread", Op("spread", forward, GENERAL, x=derivative_of_forward), shapes=(((3, 5),), ((4, 4),))), rule).passed
+
+
+def test_a_variance_is_differentiated_without_differences(monkeypatch):
+    monkeypatch.setattr("autolab.check.run.differences.derivative", lambda *a, **k: 1 / 0)
+    spread = Op("spread", lambda x: np.var(x, -1, ddof=1), GENERAL, x=derivative_of_forward)
+
+    def rule(g, x):
+        return 2 * g[..., None] * (x - x.mean(-1, keepdims=True)) / (x.shape[-1] - 1)
+
+    assert check(Spec("spread", spread, shapes=(((3, 5),), ((4, 4),))), rule).passed

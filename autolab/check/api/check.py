@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,8 +185,7 @@ def _run_cases(spec: Spec, reference: Reference, candidate: Candidate, drawn: It
     last = None
     for case in drawn:
         answer = candidate.call(case.inputs, case.settings, case.upstream, case.between)
-        with _fitting(spec, reference):
-            last = CaseRun(case, answer, reference, candidate, last)
+        last = CaseRun(case, answer, reference, candidate, last, partial(_fitting, spec, reference))
         runs.setdefault(case.purpose, []).append(last)
         if answer.fault and answer.fault.kind in ("blank", "syntax", "time"):
             break  # the next call would say the same, and a loop without end takes its time each time

@@ -12,7 +12,7 @@ import numpy as np
 
 from autolab.utils.collector import collector_paused
 
-from ..run.observation import TOLERANCE, Observation, close, error_of, number
+from ..run.observation import TOLERANCE, Observation, Right, close, error_of, number
 from ..run.reference import stretched_axes
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .failures import setting_of_wrong_calls
@@ -503,7 +503,7 @@ def _summing_mistake(stretched: list[Observation], x: str, predict: Callable | N
     found = []
     for o in stretched:
         raw = np.broadcast_to(o.reference.raw(x, o.g, o.names), o.out.shape)
-        unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want={**o.want, x: raw})
+        unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want=Right(o.want.__getitem__, {x: raw}))
         try:
             full = np.broadcast_to(np.asarray(predict(unsummed, x)), o.out.shape) if predict else raw
             found.append(reduction(o.got[x], full, o.shape(x)) or (None if predict else early_unbroadcast(o, x)))

@@ -14,6 +14,18 @@ TOLERANCE = 1e-9
 RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
 
 
+class Right(dict[str, np.ndarray]):
+    """What is right for each input, worked out when it is first asked for: of many a call nothing is."""
+
+    def __init__(self, gradient: Callable[[str], np.ndarray], but: Mapping[str, np.ndarray] | None = None):
+        super().__init__(but or {})
+        self.gradient = gradient
+
+    def __missing__(self, x: str) -> np.ndarray:
+        self[x] = value = self.gradient(x)
+        return value
+
+
 @dataclass(frozen=True, eq=False)
 class Observation:
     """One backward call as seen from outside: what went in, what came back, what was right."""
@@ -22,7 +34,7 @@ class Observation:
     names: dict[str, Any]  # inputs, settings, shapes, out
     g: np.ndarray
     got: dict[str, Any]  # an array for each input, or None
-    want: dict[str, np.ndarray]
+    want: Right
     failed: bool = False  # the rule raised instead
     settings: Mapping[str, Any] = field(default_factory=dict)  # those that the call named
     ask: Callable | None = None  # calls the rule again: ask(gs) on these inputs, ask(gs, at) on others
@@ -100,11 +112,11 @@ def all_among(a: np.ndarray, b: np.ndarray) -> bool:
 
 def observe(
     reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence | None,
-    settings: Mapping[str, Any] | None = None, ask: Callable | None = None, want: dict[str, np.ndarray] | None = None,
+    settings: Mapping[str, Any] | None = None, ask: Callable | None = None, want: Right | None = None,
     about_right: dict[Any, Any] | None = None,
 ) -> Observation:  # fmt: skip
     """Put one backward call beside the right answer, `want` if it is known; `got` is None for a call that raised."""
-    want = want or {x: reference.gradient(x, g, names) for x in reference.differentiable()}
+    want = Right(lambda x: reference.gradient(x, g, names)) if want is None else want
     received = dict.fromkeys(reference.inputs) if got is None else dict(zip(reference.inputs, got, strict=False))
     known = {} if about_right is None else about_right
     return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask, about_right=known)

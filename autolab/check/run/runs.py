@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from .candidate import Answer, Candidate
 from .cases import Case
-from .observation import RIGHT, Observation, asking, close, error_of, observe
+from .observation import RIGHT, Observation, Right, asking, close, error_of, observe
 from .reference import Reference
 
 
 class CaseRun:
-    """One case, the answer to it, and the right answer; of the case `before`, if its inputs are the same, what is right is known."""
+    """One case, the answer to it, and the right answer; of the case `before`, if its inputs are the same, what is right is known.
 
-    def __init__(self, case: Case, answer: Answer, reference: Reference, candidate: Candidate, before: CaseRun | None = None):
+    What the right rule raises, now or when it is asked, goes through `fitting`.
+    """
+
+    def __init__(
+        self, case: Case, answer: Answer, reference: Reference, candidate: Candidate, before: CaseRun | None = None,
+        fitting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ):  # fmt: skip
         self.case, self.answer = case, answer
         self.where = case.describe(reference.inputs)
         same_inputs = before is not None and before.case.inputs is case.inputs and before.case.settings is case.settings
         right = case.right
         if "names" not in right:
-            right["names"] = before.names if before and same_inputs else reference.environment(case.inputs, case.settings)
+            with fitting():
+                right["names"] = before.names if before and same_inputs else reference.environment(case.inputs, case.settings)
         self.names: dict[str, Any] = right["names"]
         calls = zip(case.upstream, answer.gradients, strict=False)
         ask = asking(candidate, reference, case.inputs, case.settings)
@@ -31,9 +39,9 @@ class CaseRun:
         self.seen: list[Observation] = []
         for g, gradients in calls:
             first = self.known.get(id(g))
-            want, about = right.setdefault(id(g), (first.want, first.about_right) if first else (None, {}))
-            self.seen.append(observe(reference, self.names, g, gradients, case.settings, ask, want, about))
-            right[id(g)] = self.seen[-1].want, about
+            if id(g) not in right:
+                right[id(g)] = (first.want, first.about_right) if first else (_right(reference, g, self.names, fitting), {})
+            self.seen.append(observe(reference, self.names, g, gradients, case.settings, ask, *right[id(g)]))
             self.known.setdefault(id(g), self.seen[-1])
         self.failure = None if self.seen else observe(reference, self.names, case.upstream[0], None)
 
@@ -55,6 +63,14 @@ class CaseRun:
         if self.failure:
             return [self.failure]
         return self.seen[:2] if self.repeatable else self.seen[:1]
+
+
+def _right(reference: Reference, g: np.ndarray, names: Mapping[str, Any], fitting: Callable[[], AbstractContextManager[None]]) -> Right:
+    def gradient(x: str) -> np.ndarray:
+        with fitting():
+            return reference.gradient(x, g, names)
+
+    return Right(gradient)
 
 
 def same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
