@@ -1,7 +1,8 @@
 """How many points an answer is worth: as many as its author has understood. docs/decisions/points.md says why.
 
 A gradient that is right earns all of *value*. One that is wrong by a single slip earns half, one that has a part of the
-derivative a quarter, any other nothing. What comes besides (shape, broadcasting, stability, care) is earned by right gradients alone.
+derivative a quarter, any other nothing. Facts about its numbers decide (`resemblance.py`), and where they leave it open, the family of
+the mistake. What comes besides (shape, broadcasting, stability, care) is earned by right gradients alone.
 """
 
 from __future__ import annotations
@@ -10,32 +11,56 @@ from collections.abc import Mapping, Sequence
 
 from ..diagnosis.diagnosis import Diagnosis
 
-SLIP, PART = 0.5, 0.25
+SLIP, PART, NOTHING = 0.5, 0.25, 0.0
+OUT_OF_RANGE = 0.75  # right for ordinary numbers, and not for large or tiny ones
+FOR_SOME_G = PART  # right for some g, and not linear in g
+STRETCHED = SLIP  # right wherever its input is not stretched, and not where it is
+
+# What is seen of the numbers themselves, however the mistake is named.
+DECIDED = {
+    "another shape": SLIP, "multiple": SLIP, "nearly right": SLIP,
+    "elsewhere": PART, "one factor": PART,
+    "zero": NOTHING, "g itself": NOTHING, "without g": NOTHING,
+}  # fmt: skip
+AT_LEAST = {"right where g is 1": PART, "some entries": PART}  # a family may say more
+
+# Every family has its part: it is asked where the numbers leave it open.
 CREDIT = {
     # the derivative is there, and one thing about it is wrong
     **dict.fromkeys((
-        "sign", "term sign", "constant", "number", "averaged", "precision", "kink", "tie", "2-D only", "flattened", "keepdims", "swapped",
-        "nan", "unstable", "clipped", "integer", "square only",
+        "sign", "term sign", "constant", "number", "scale", "reciprocal", "size", "averaged", "precision", "kink", "tie", "2-D only",
+        "flattened", "swapped", "nan", "unstable", "clipped", "integer", "square only",
     ), SLIP),
     # a part of the derivative is there
     **dict.fromkeys((
-        "upstream ignored", "factor", "division", "power", "term", "extra term", "operation", "diagonal only", "one of many", "overwritten",
-        "not summed", "not spread", "wrong axis", "axis", "setting", "mask", "places", "transposed", "order", "flipped", "permutation",
-        "padding", "series",
+        "upstream ignored", "upstream added", "upstream twice", "upstream size", "upstream collapsed", "mask from g", "early sum",
+        "factor", "division", "power", "term", "extra term", "operation", "variable", "applied twice", "step", "one number",
+        "diagonal only", "one of many", "overwritten", "pieces", "places", "mask", "triangle", "transposed", "order", "flipped", "permutation",
+        "not summed", "not spread", "keepdims", "wrong axis", "axis", "setting", "fixed size", "padding",
+        "series", "scan", "normalisation", "spectrum",
     ), PART),
+    # another function, or no gradient at all
+    **dict.fromkeys((
+        "zero", "upstream only", "forward", "function", "elementwise", "unknown",
+        "none", "count", "type", "unpack", "name", "one answer", "exception", "syntax", "time", "recursion",
+    ), NOTHING),
+    # said of the rest: a gradient that is wrong as well is judged by its numbers
+    **dict.fromkeys((
+        "wrong result", "mutation", "state", "second call", "second order", "dtype", "engine called", "finite differences",
+    ), NOTHING),
 }  # fmt: skip
-OUT_OF_RANGE = 0.75  # right for ordinary numbers, and not for large or tiny ones
 
 
-def credit(found: Diagnosis | None, right: int, calls: int) -> float:
-    """The part of *value* that a gradient earns: by its mistake, or by the calls in which it is right.
+def credit(found: Diagnosis | None, right: int, calls: int, resemblance: str = "") -> float:
+    """The part of *value* that a gradient earns: by its numbers, by its mistake, or by the calls in which it is right.
 
-    >>> credit(None, right=6, calls=6), credit(None, right=2, calls=6)
-    (1.0, 0.16666666666666666)
+    >>> credit(None, right=6, calls=6), credit(None, right=2, calls=6), credit(None, 0, 6, "multiple")
+    (1.0, 0.16666666666666666, 0.5)
     """
     if right == calls:
         return 1.0
-    known = CREDIT.get(found.family, 0.0) if found and found.certainty != "unknown" else 0.0
+    named = CREDIT.get(found.family, NOTHING) if found and found.certainty != "unknown" else NOTHING
+    known = DECIDED.get(resemblance, max(named, AT_LEAST.get(resemblance, NOTHING)))
     return max(known, SLIP * right / calls)
 
 
@@ -49,4 +74,4 @@ def weighted(shares: Sequence[float], inputs: Sequence[str], weights: Mapping[st
     return sum(share * n for share, n in zip(shares, counts, strict=True)) / sum(counts)
 
 
-__all__ = ["CREDIT", "OUT_OF_RANGE", "credit", "weighted"]
+__all__ = ["AT_LEAST", "CREDIT", "DECIDED", "FOR_SOME_G", "OUT_OF_RANGE", "STRETCHED", "credit", "weighted"]

@@ -16,8 +16,9 @@ from ..run.cases import broadcast_for
 from ..run.observation import RIGHT, close, error_of
 from ..run.runs import CaseRun, how_not_linear, worst_result
 from . import picture
-from .points import OUT_OF_RANGE, SLIP, credit, weighted
+from .points import FOR_SOME_G, OUT_OF_RANGE, SLIP, STRETCHED, credit, weighted
 from .report import Verdict
+from .resemblance import Calls, resemblance
 from .side_effects import SideEffects
 
 SMALL = "Compare every number in your formula with the text, the small ones and their places too."
@@ -42,9 +43,9 @@ class Properties(SideEffects):
             judged["value"] = Verdict("value", False, judged["method"].reason)
             self.right = 0.0
         if self.almost and judged["value"].passed:
-            judged["value"] = Verdict("value", False, self.almost, partial=SLIP)
+            judged["value"] = Verdict("value", False, self.almost, partial=min(SLIP, judged["value"].share))
         if judged["value"].passed and (text := self._far("range")):
-            judged["value"] = Verdict("value", False, text, partial=OUT_OF_RANGE)
+            judged["value"] = Verdict("value", False, text, partial=min(OUT_OF_RANGE, judged["value"].share))
         return self._with_points(judged)
 
     def _applicable(self) -> dict[str, Callable[[], Verdict] | None]:
@@ -120,11 +121,17 @@ class Properties(SideEffects):
         """Is the local derivative right, and is the incoming gradient multiplied in?"""
         shares, reasons, not_linear = zip(*map(self._one_input, self.inputs), strict=True)
         share = weighted(shares, self.inputs, self.spec.weights)
-        self.right = weighted(
-            [float(all(self._is_right(run, x) for run in self.plain)) for x in self.inputs], self.inputs, self.spec.weights
-        )
-        value = Verdict("value", share == 1, "; ".join(filter(None, reasons)) or "the derivative is right", partial=share)
+        right = [not bent and all(self._is_right(run, x) for run in self.plain) for x, bent in zip(self.inputs, not_linear, strict=True)]
+        self.right = weighted(right, self.inputs, self.spec.weights)
+        passed, text = share == 1, "; ".join(filter(None, reasons)) or "the derivative is right"
+        stretched = [STRETCHED if own == 1 and self._is_wrong_stretched(x) else own for x, own in zip(self.inputs, shares, strict=True)]
+        if passed and stretched != list(shares):
+            text += "; a part of its points waits for right gradients of stretched inputs"
+        value = Verdict("value", passed, text, partial=weighted(stretched, self.inputs, self.spec.weights))
         return value, Verdict("upstream", not any(not_linear), next(filter(None, not_linear), "the gradient is linear in g"))
+
+    def _is_wrong_stretched(self, x: str) -> bool:
+        return any(not self._is_right(run, x) for run in self.runs.get("broadcast", []))
 
     def _is_right(self, run: CaseRun, x: str) -> bool:
         return run.first is not None and error_of(run.first, x) <= RIGHT
@@ -145,7 +152,8 @@ class Properties(SideEffects):
             failed = next(run for run in self.plain if not run.first)
             return credit(None, right, len(self.plain)), f"with {failed.where}: {fault(failed.answer).text}", bent
         if not wrong and (calls[0] is None or error_of(calls[0], x) <= RIGHT):
-            return (*self._exact(x), bent)
+            share, reason = self._exact(x)
+            return (min(share, FOR_SOME_G), bent, bent) if bent else (share, reason, bent)
         wrong = wrong or [o for o in calls[:1] if o]
         found = explain(self._evidence(), x, show=wrong) if self.naming else None
         if found:
@@ -154,7 +162,14 @@ class Properties(SideEffects):
         if found and found.family == "upstream collapsed":  # linear, and yet wrong in g alone
             bent = bent or f"the gradient for {x} does not follow g place by place"
         reason = f"{x}: right where g is 1" if bent and ones and error_of(ones, x) <= RIGHT else str(worst_place(wrong, x))
-        return credit(found, right, len(self.plain)), reason, bent
+        share = FOR_SOME_G if right == len(self.plain) else credit(found, right, len(self.plain), self._resemblance(x))
+        return share, reason, bent
+
+    def _resemblance(self, x: str) -> str:
+        """What the numbers say of the calls in which the gradient is wrong, whatever the mistake is called."""
+        wrong = [run.seen for run in self.plain if run.first and not self._is_right(run, x)]
+        pairs = [(seen[0], seen[1] if len(seen) > 1 else seen[0]) for seen in wrong]
+        return (pairs and resemblance(Calls(x, pairs, self._first("ones"), self._first("one")))) or ""
 
     def _far(self, *purposes: str) -> str:
         """What is wrong with a rule where numbers are large or tiny; nothing if it holds there, or is wrong for ordinary ones."""
