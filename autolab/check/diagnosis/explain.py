@@ -363,7 +363,8 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
             "forward": ("function",), "function": ("step", "variable"),
             "division": ("power", "factor", "variable"),
             "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step", "forward"),
-            "transposed": ("order", "permutation", "step")}  # fmt: skip
+            "transposed": ("order", "permutation", "step"),
+            "term": ("upstream ignored", "mask from g", "variable")}  # of a link in which nothing is left then  # fmt: skip
 
 
 MOST_TRIED = 2400  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more

@@ -256,7 +256,7 @@ def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[..., An
 SAID = {"mul": "the product", "div": "the quotient", "add": "the addition", "sum": "the sum", "sub": "the difference",
         "rsub": "the difference", "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
         "matmul": "the matrix product", "mm": "the matrix product", "mv": "the matrix product", "bmm": "the matrix product",
-        "linear": "the linear layer"}  # fmt: skip
+        "linear": "the linear layer", "amax": "the maximum", "amin": "the minimum", "slice": "the slice"}  # fmt: skip
 
 
 def row_in_words(name: str) -> str:

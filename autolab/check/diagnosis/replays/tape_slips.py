@@ -195,6 +195,7 @@ for _name, _other in OTHERS.items():
         ("transform" if "fft" in _name else "function", f"is the right one without its {_name}{{where}}", _source(0)),
     ]
 CONJUGATED = ("conjugate", "has the conjugate of a value where the value itself belongs{where}", lambda t, n, s, v: np.conj(v))
+SPREADS = {"forward var": ("variance", 1.0), "forward std": ("standard deviation", 0.5)}
 TRIANGLES = {*triangles.OTHER, "half_diagonal"}
 POWERS = {"square": "its square", "power": "its power", "sqrt": "its root", "reciprocal": "its inverse"}
 SOLVERS = {"inv": "inverse", "solve": "solution", "pinv": "inverse"}
@@ -235,7 +236,11 @@ ALONG = [("axis", f"takes its {{name}} along {said}{{where}}", _along(axis))
 def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
     """What may go wrong in one operation by itself."""
     yield from SLIPS.get(node.name, ())
-    if node.name in POWERS:
+    if node.name in SPREADS:
+        said, power = SPREADS[node.name]
+        text = f"divides by n - 1 in the {said} of forward, where n belongs"
+        yield "constant", text, lambda t, n, s, v: v * _bessel(s[0], v) ** power
+    elif node.name in POWERS:
         yield "power", f"has a value where {POWERS[node.name]} belongs{{where}}", _source(0)
     elif node.name in SOLVERS:
         yield "function", f"has a matrix where {SOLVERS[node.name]} belongs{{where}}", _source(0)

@@ -107,7 +107,7 @@ class Trace:
                 continue
             arguments = [raw] if run.row.variadic else raw
             settings = {**run.settings, **(changed or {}).get(number, {})}
-            result = _opaque(tape, lambda *a, run=run, settings=settings: run.row.forward(*a, **settings), arguments)
+            result = _opaque(tape, _forward_of(run.row, settings), arguments)
             results = result if isinstance(result, tuple) else (result,)
             values |= zip(run.places, results, strict=True)
             tape.results.append(getattr(results[0], "node", -1))
@@ -142,6 +142,16 @@ class Trace:
                 tape.tag = "arrives", source if source < len(inputs) else -1, run.line
                 arrived[source] = arrived[source] + value if source in arrived else value
         return arrived[x]
+
+
+def _forward_of(row: Any, settings: Mapping[str, Any]) -> Callable:
+    """A row with its settings, by a name of its own: what goes wrong in it goes wrong on the way there."""
+
+    def forward(*arguments: Any) -> Any:
+        return row.forward(*arguments, **settings)
+
+    forward.__name__ = f"forward {row.name}"
+    return forward
 
 
 def incoming_of_row(g: Any, result: Any) -> Any:
