@@ -206,8 +206,7 @@ class Chain:
         for step in self.steps:
             raw = step.names["raw"]
             raw = [values[s] if s is not None and step.has_rule(k) else raw[k] for k, s in enumerate(step.sources)]
-            arguments = (raw,) if step.row.variadic else raw
-            values[step.place] = np.asarray(step.row.forward(*arguments, **{k: step.names[k] for k in step.row.settings}))
+            values[step.place] = np.asarray(step.row.forward(*raw, **{k: step.names[k] for k in step.row.settings}))
         return values
 
     def changed(self, x: str, changes: Mapping[tuple[int, int], np.ndarray]) -> np.ndarray:
@@ -375,6 +374,11 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
         yield _at(x, "forward", f"has {name} where its derivative belongs", i, k, lambda _, step: step.incoming * step.names["out"])
         text = f"asks g where {name} let something through: the mask belongs to the forward values"
         yield _at(x, "mask from g", text, i, k, lambda _, step: np.where(step.incoming > 0, step.incoming, 0))
+        for other, slope in SLOPES.items():
+            if other != row.name:
+                text = f"has the slope of {other} where that of {name} belongs"
+                yield _at(x, "function", text, i, k, lambda _, step, slope=slope: (
+                    step.incoming * slope(step.names["raw"][0], step.names["out"])))  # fmt: skip
     text = f"does not use what comes back from after {name}: it starts there with 1"
     if np.array_equal(step.incoming, chain.g):
         text = f"is without g in what goes back through {name}: g is taken for 1 there"
@@ -397,6 +401,13 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
         for axis in (None, 0, -1, 1):
             text = f"takes {name} along another axis than forward did"
             yield _at(x, "axis", text, i, k, lambda _, step, axis=axis: _again(step, k, step.incoming, axis=axis))
+
+
+# What people multiply by, of the input and the result of a step: the slope of one function is taken for that of another.
+SLOPES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "relu": lambda x, out: x > 0, "sigmoid": lambda x, out: out * (1 - out), "tanh": lambda x, out: 1 - out * out,
+    "exp": lambda x, out: out, "log": lambda x, out: 1 / x, "sin": lambda x, out: np.cos(x), "abs": lambda x, out: np.sign(x),
+}  # fmt: skip
 
 
 def _in_words(chain: Chain, step: RowCall, text: str) -> str:

@@ -89,6 +89,29 @@ def _entry(value: Any, k: int) -> Any:
     return kept
 
 
+SEPARATELY = "adds up the two factors of a matrix product by themselves"
+PARTNERS = ": each entry has its own partner, and is multiplied by that before anything is added up"
+
+
+def _reduced(s: Sequence[Any], one: Callable, other: Callable) -> Any:
+    """Both factors of a matrix product without the axis that is summed."""
+    return one(_only(np.ndim(s[0]) > 1 and np.ndim(s[1]) > 1, s)[0], -1, keepdims=True) * other(s[1], -2, keepdims=True)
+
+
+def _sums_of_parts(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+    """An einsum of factors that are each added up along the first axis, which it sums."""
+    n = _only(len(s) > 1 and all(np.ndim(a) and len(a) == len(s[0]) for a in s), len(s[0]))
+    return node.function(*(np.broadcast_to(np.sum(a, 0, keepdims=True), np.shape(a)) for a in s)) / n
+
+
+def _axes_exchanged(k: int, i: int, j: int) -> Slip:
+    def slip(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+        a = _only(k < len(s) and np.ndim(s[k]) >= -i, s)[k]
+        return node.function(*s[:k], np.swapaxes(a, i, j), *s[k + 1 :])
+
+    return slip
+
+
 WITHOUT = "is the right one without one of its factors{where}"
 TERM = "misses one of its terms{where}"
 MULTIPLES = [("constant", f"has one of its terms {said} as large as it should be{{where}}", c) for said, c in (("twice", 2), ("half", 0.5))]
@@ -145,6 +168,12 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("factor", WITHOUT, _source(0)),
         ("factor", WITHOUT, _source(1)),
         ("operation", "multiplies entry by entry where a matrix product belongs{where}", lambda t, n, s, v: s[0] * s[1]),
+        ("upstream collapsed", f"{SEPARATELY}, and multiplies the sums{{where}}{PARTNERS}", lambda t, n, s, v: _reduced(s, np.sum, np.sum)),
+        (
+            "upstream collapsed",
+            f"{SEPARATELY}, and multiplies a sum by a mean{{where}}{PARTNERS}",
+            lambda t, n, s, v: _reduced(s, np.sum, np.mean),
+        ),
     ],
     "swapaxes": [("transposed", "lacks one of its transposes{where}", _source(0))],
     "where": [
@@ -171,6 +200,14 @@ SLIPS["half_diagonal"] = [
     ("mask", "leaves the diagonal of a triangle whole, where half of it belongs{where}", _source(0)),
     ("mask", "halves a whole triangle, where its diagonal alone is halved{where}", lambda t, n, s, v: s[0] / 2),
     ("mask", "leaves the diagonal out, where half of it belongs{where}", lambda t, n, s, v: 2 * v - s[0]),
+]
+SLIPS["einsum"] = [
+    ("upstream collapsed", f"adds up the factors of an einsum by themselves, and multiplies the sums{{where}}{PARTNERS}", _sums_of_parts),
+    *(
+        ("transposed", "has two axes of a factor in an einsum exchanged{where}", _axes_exchanged(k, i, j))
+        for k in range(3)
+        for i, j in ((-2, -1), (-3, -1), (-3, -2))
+    ),
 ]
 SLIPS["without_diagonal"] = [("mask", "does not set the diagonal to 0 where it belongs{where}", _source(0))]
 SLIPS["differences"] = [
