@@ -22,7 +22,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,7 +154,9 @@ def start() -> None:
     print(f"{'ms of CPU, a new process':28}{'import':>8}{'first':>8}{'again':>8}")
     for operation, source in WRONG_SOURCES.items():
         runs = [
-            subprocess.run([sys.executable, "-c", START.format(operation=operation, source=source)], capture_output=True, text=True, check=True)
+            subprocess.run(
+                [sys.executable, "-c", START.format(operation=operation, source=source)], capture_output=True, text=True, check=True
+            )
             for _ in range(3)
         ]
         columns = zip(*(map(float, run.stdout.split()[-3:]) for run in runs), strict=True)

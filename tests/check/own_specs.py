@@ -311,10 +311,7 @@ def drawn(spec: Spec) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     rng = np.random.default_rng(0)
     low, high = -2.0, 2.0
     return (
-        {
-            x: rng.uniform(*spec.domain.get(x, (low, high)), shape)
-            for x, shape in zip(spec.row.inputs, spec.shapes[0], strict=True)
-        },
+        {x: rng.uniform(*spec.domain.get(x, (low, high)), shape) for x, shape in zip(spec.row.inputs, spec.shapes[0], strict=True)},
         dict(spec.settings[0]),
     )
 
@@ -324,7 +321,9 @@ def answer(rule: Callable, g: np.ndarray, known: dict[str, Any]) -> tuple | None
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            given = {n: np.copy(known[n]) if isinstance(known[n], np.ndarray) else known[n] for n in list(inspect.signature(rule).parameters)[1:]}
+            given = {
+                n: np.copy(known[n]) if isinstance(known[n], np.ndarray) else known[n] for n in list(inspect.signature(rule).parameters)[1:]
+            }
             got = rule(g.copy(), **given)
         got = got if isinstance(got, tuple) else (got,)
         arrays = tuple(np.asarray(a, float) for a in got)

@@ -6,10 +6,13 @@ from collections import Counter
 
 import numpy as np
 
-from autolab.check import Reference, Spec, check, diagnose
+from autolab.check import Reference, Spec, check, derivative_of_forward, diagnose
 from autolab.check.diagnosis.gradients.patterns import MOST_ROWS
 from autolab.check.diagnosis.gradients.products import MOST_NUMBERS, _some
+from autolab.check.diagnosis.replays.stepwise import Chain
+from autolab.engine.op import GENERAL, Op
 
+from . import own_specs
 from .wrong_layers import conv1d_assigns
 
 
@@ -72,3 +75,36 @@ def test_products_of_large_matrices_are_not_tried(monkeypatch):
 def test_a_large_array_is_compared_by_some_of_its_numbers():
     few = _some(np.arange(3.0 * MOST_NUMBERS).reshape(3, -1))
     assert few.shape == (MOST_NUMBERS,) and few[0] == 0 and few[-1] == 3 * MOST_NUMBERS - 1
+
+
+def test_what_moves_where_an_input_moves_is_known_where_parts_are_put_together():
+    # So a slip that cannot explain what came back is told by a product, and is not sent back through all steps.
+    x, y = np.random.default_rng(0).uniform(0.5, 2, (2, 3, 4))
+    for put in (np.stack, np.concatenate):
+        chain = Chain(lambda x, y, put=put: put([x * y, x], -1).exp(), {"x": x, "y": y}, {}, np.array(0.7))
+        assert chain._nudge("x") is not None
+
+
+def test_forward_is_called_a_few_times_for_each_number_of_an_exercise_without_a_rule():
+    called = Counter()
+
+    def forward(x, weight):
+        called["forward"] += 1
+        return own_specs.conv_forward(x, weight)
+
+    op = Op("conv_of_mine", forward, GENERAL, x=derivative_of_forward, weight=derivative_of_forward)
+    shapes = ((3, 3, 14), (4, 3, 3)), ((2, 2, 9), (2, 2, 4))
+    assert not check(Spec("conv", op, shapes=shapes), lambda g, x, weight: (0.5 * g.sum() * x, weight)).passed
+    assert called["forward"] < 10 * sum(np.prod(shape) for some in shapes for shape in some)
+
+
+def test_what_is_right_where_nothing_is_compared_is_not_worked_out():
+    asked = Counter()
+
+    def backward(g, x):
+        asked[float(np.abs(x).max())] += 1
+        return 3 * g * x * x
+
+    spec = Spec("cube", row=(lambda x: x**3, backward), shapes=(((3, 5),), ((4, 4),)))
+    assert not check(spec, lambda g, x: 2 * g * x**2).passed
+    assert max(asked) < 10  # of large numbers, on which a rule is tried if it is right for others

@@ -382,9 +382,9 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
             "term": ("upstream ignored", "mask from g", "variable")}  # of a link in which nothing is left then  # fmt: skip
 
 
-MOST_TRIED = 2400  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more
-LEAST_TRIED = 500  # for each input
-NUMBERS = 4000  # in the arrays of a call: with so many, one costs twice as much
+MOST_TRIED = 1000  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more
+LEAST_TRIED = 300  # for each input
+NUMBERS = 9600  # in the arrays of a call: with so many, one counts twice
 
 
 def _affordable(every: Iterable[Family], o: Observation) -> Iterator[Family]:

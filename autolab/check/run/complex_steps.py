@@ -1,9 +1,9 @@
 """The Jacobian of a forward by complex steps: f(x + ih) = f(x) + ih f'(x), so a derivative is an imaginary part, exact to the last digits.
 
-(Squire and Trapp, "Using complex variables to estimate derivatives of real functions", SIAM Review 40, 1998.) One call for each entry, or one
-for all of them where forward takes a stack; differences need some thirty for each. But not every forward is what it should be on complex
-numbers: `np.abs` is not, nor what asks `x.real`. So one derivative, along a direction in which all entries move, is held against real
-differences, and the Jacobian against that derivative. If anything is in doubt there is none, and differences.py finds it the plain way.
+(Squire and Trapp, "Using complex variables to estimate derivatives of real functions", SIAM Review 40, 1998.) One call for each entry, or
+one for all of them where forward takes a stack; differences need some thirty for each. But not every forward is what it should be on
+complex numbers: `np.abs` is not, nor what asks `x.real`. So one derivative, along a direction in which all entries move, is held against
+real differences, and the Jacobian against that derivative. Where anything is in doubt, differences.py finds it the plain way.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STACKS_FROM = 4  # entries
 class Stepped(np.ndarray):
     """Complex numbers whose variance is that of the real ones, carried on: NumPy's own is of distances, which are real."""
 
-    def var(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, **_: Any) -> Any:
+    def var(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, *, keepdims: Any = False, **_: Any) -> Any:
         """The sum of the squares of differences from the mean, divided by n - ddof."""
         d = self - self.mean(axis, keepdims=True)
         total = (d * d).sum(axis, keepdims=keepdims)
@@ -67,7 +67,7 @@ def jacobian(forward: Callable[..., np.ndarray], inputs: Sequence[np.ndarray], k
         for ways in (_at_once(f, a, out.shape), _one_by_one(f, a, out.shape)):
             for found in ways:
                 sizes = np.tensordot(np.abs(direction), np.abs(found), a.ndim)
-                if np.all(np.abs(np.tensordot(direction, found, a.ndim) - along) <= SAME * sizes):
+                if np.all(np.abs(np.tensordot(direction, found, a.ndim) - along) <= SAME * (sizes + sizes.max(initial=0.0))):
                     return found
     return None
 

@@ -34,7 +34,7 @@ class Observation:
     names: dict[str, Any]  # inputs, settings, shapes, out
     g: np.ndarray
     got: dict[str, Any]  # an array for each input, or None
-    want: Right
+    want: dict[str, np.ndarray]  # or `Right`
     failed: bool = False  # the rule raised instead
     settings: Mapping[str, Any] = field(default_factory=dict)  # those that the call named
     ask: Callable | None = None  # calls the rule again: ask(gs) on these inputs, ask(gs, at) on others
@@ -112,7 +112,7 @@ def all_among(a: np.ndarray, b: np.ndarray) -> bool:
 
 def observe(
     reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence | None,
-    settings: Mapping[str, Any] | None = None, ask: Callable | None = None, want: Right | None = None,
+    settings: Mapping[str, Any] | None = None, ask: Callable | None = None, want: dict[str, np.ndarray] | None = None,
     about_right: dict[Any, Any] | None = None,
 ) -> Observation:  # fmt: skip
     """Put one backward call beside the right answer, `want` if it is known; `got` is None for a call that raised."""

@@ -7,6 +7,7 @@ and no setting is asked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -180,7 +181,7 @@ def _padded(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) ->
 
 def _sources_along(rows: np.ndarray, axis: int) -> np.ndarray | None:
     """Of each result the place along an axis of the one entry that it depends on, if it is one and counts once."""
-    flat = rows.reshape(len(rows), -1)
+    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     if len(rows) < LEAST_SEEN or not np.all((flat != 0).sum(1) == 1) or not np.allclose(flat.sum(1), 1):
         return None
     return np.asarray(np.unravel_index(flat.argmax(1), rows.shape[1:])[axis])

@@ -27,7 +27,7 @@ from .stepwise import row_in_words
 from .traces import Trace
 from .ways import Taped
 
-MOST_WORK = 7000  # operations on small arrays in a check, some microseconds each
+MOST_WORK = 4000  # operations on small arrays in a check, some microseconds each
 LEAST_WORK = 1500  # for each input
 
 Slip = Callable[[Tape, Node, list[Any], Any], Any]  # of a tape, one of its operations, the sources of that and what it gave

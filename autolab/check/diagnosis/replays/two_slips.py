@@ -18,7 +18,7 @@ from ..family import Family
 from ..quiet import quiet
 from .stepwise import chains
 
-MOST_FREE = 400  # slips in the steps of the operation, which are worked out here only
+MOST_FREE = 200  # slips in the steps of the operation, which are worked out here only
 MOST_PAIRS = 40  # that are compared entry by entry
 FEWEST = 6  # numbers, in all calls, that have to fit
 Combine = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # two wrong gradients and the right one
