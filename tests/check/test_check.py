@@ -59,7 +59,7 @@ def test_the_row_itself_passes():
 def test_a_missing_sum_is_named_with_its_axis_and_both_shapes():
     text = str(check("mul", ForgetsToSum))
     for phrase in (
-        "mul: 8 of 10 points",
+        "mul: 6.25 of 10 points",
         "The gradient for y is not summed over axis 0: y has shape (5,), and forward stretched it to (3, 5)",
         "received shape (3, 5), expected shape (5,)",
         "The same holds for x",
@@ -220,18 +220,18 @@ def test_the_points_of_an_exercise_do_not_depend_on_the_answer():
 
 def test_an_exercise_may_be_worth_other_points():
     report = check("mul", ForgetsToSum, points=2)
-    assert (report.points, report.max_points) == (1.6, 2.0)
+    assert (report.points, report.max_points) == (1.25, 2.0)
 
 
 def test_a_report_is_json_html_and_text():
     report = check("mul", ForgetsToSum)
     data = json.loads(report.to_json())
-    assert data["points"] == 8.0
+    assert data["points"] == 6.25
     assert data["diagnoses"][0]["certainty"] == "certain"
     html = report._repr_html_()
     assert "<script" not in html
     assert "not summed over axis 0" in html
-    assert "8 of 10" in html
+    assert "6.25 of 10" in html
 
 
 def test_numbers_that_are_not_finite_are_still_json():
@@ -249,7 +249,7 @@ def test_while_nbgrader_runs_the_text_is_the_points(monkeypatch):
     report = check("mul", ForgetsToSum)
     assert "not summed" in report._repr_mimebundle_()["text/plain"]
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    assert report._repr_mimebundle_()["text/plain"] == "8.0"
+    assert report._repr_mimebundle_()["text/plain"] == "6.25"
 
 
 def test_printing_and_warnings_stay_inside(capsys):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autolab.autograd import Function
-from autolab.check import Spec, check, derivative_of_forward
+from autolab.check import Kink, Spec, check, derivative_of_forward
 from autolab.engine.op import ELEMENTWISE, GENERAL, Op
 
 
@@ -71,6 +71,43 @@ class Detached(Softsign):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g / (1 + x.detach().abs()) ** 2
+
+
+def left_out(forward, kind=GENERAL, **more):
+    return Spec("mine", Op("mine", forward, kind, x=derivative_of_forward), shapes=(((3, 5),), ((4, 4),)), **more)
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor")
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x: x * float(x.sum()),
+        lambda x: x / x.sum().item(),
+        lambda x: x * np.array(x.tolist()),
+        lambda x: x + 0.05 * np.tanh(np.array(x.tolist())),
+    ],
+)
+def test_numbers_that_leave_the_graph_are_a_mistake_of_the_spec(forward):
+    with pytest.raises(LookupError, match=r"rule for x of 'mine'.* out of the graph.* operations on tensors.* surrogate=True"):
+        check(left_out(forward), lambda g, x: g)
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("forward", "rule"),
+    [
+        (lambda x: np.maximum(x, 0), lambda g, x: g * (x > 0)),
+        (lambda x: np.where(x > 0.3, x, 0.1 * x), lambda g, x: np.where(x > 0.3, g, 0.1 * g)),
+        (lambda x: np.round(x), lambda g, x: 0 * g),
+        (lambda x: np.exp(x - float(x.max())) * np.exp(float(x.max())), lambda g, out: g * out),
+        (lambda x: np.tanh(np.array(x.tolist())), lambda g, out: g * (1 - out * out)),
+    ],
+)
+def test_kinks_steps_and_shifts_do_not_leave_it(forward, rule, seed):
+    kink = Kink("x", 0.0, slopes=(0.0, 1.0), convention=0.0)
+    assert check(left_out(forward), rule, seed=seed).passed
+    assert check(left_out(lambda x: np.maximum(x, 0), ELEMENTWISE, kink=kink), lambda g, x: g * (x > 0), seed=seed).passed
 
 
 def test_its_second_derivative_is_asked_as_well():

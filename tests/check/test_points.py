@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from autolab.check import BEHAVIOURS, Behaviour, LocalPlayer, Scene, check
+from autolab.check.api.check import judge, reference_of
 from autolab.check.api.judge_behaviour import judge_behaviour
-from autolab.check.api.points import CREDIT, PART, SLIP
+from autolab.check.api.points import AT_LEAST, CREDIT, DECIDED, NOTHING, PART, SLIP, credit
+from autolab.check.api.resemblance import FACTS
+from autolab.check.diagnosis.diagnosis import diagnosis
 from autolab.check.diagnosis.hints import HINTS
 from autolab.check.run.exercises import average, normal, per_deviation
+from autolab.check.run.specs import spec_for
 
+from .changed import CHANGES, CannotChange, Changed
 from .wrong import WRONG, ForgetsToSum
 
 
@@ -80,8 +85,8 @@ def test_a_cell_is_worth_the_same_part_as_its_report(points):
 
     outcome = CellOutcome(report=check("mul", ForgetsToSum))
     (shown,) = verdict_outputs('check("mul", Mul)', points, outcome)
-    assert worth(outcome, points) == float(shown.data["text/plain"]) == pytest.approx(0.8 * points)
-    assert f"{0.8 * points:g} of {points:g} points" in shown.data["text/html"]
+    assert worth(outcome, points) == float(shown.data["text/plain"]) == pytest.approx(0.625 * points, abs=0.01)
+    assert f"{worth(outcome, points):g} of {points:g} points" in shown.data["text/html"]
 
 
 @pytest.mark.parametrize("points", [1.0, 2.5, 8.0])
@@ -97,9 +102,49 @@ def test_a_rule_that_raises_for_some_shapes_earns_half_of_the_others():
     assert 0 < value.share < SLIP
 
 
-def test_every_family_that_earns_a_part_has_a_hint():
-    assert set(CREDIT) <= set(HINTS)
-    assert set(CREDIT.values()) == {SLIP, PART}
+def test_every_kind_of_mistake_has_a_part():
+    assert set(CREDIT) == set(HINTS)
+    assert set(DECIDED) | set(AT_LEAST) == set(FACTS)
+    assert {*CREDIT.values(), *DECIDED.values(), *AT_LEAST.values()} == {SLIP, PART, NOTHING}
+
+
+OPERATIONS = ("square", "log", "sigmoid", "mul", "div", "softmax", "log_softmax", "layer_norm", "std", "mean", "cumsum", "matmul", "roll",
+              "tril", "gather", "max_pool", "mse_loss", "batch_norm")  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_mistake_earns_the_same_in_every_operation(change):
+    make, share = CHANGES[change]
+    earned = {}
+    for name in OPERATIONS:
+        spec = spec_for(name)
+        reference = reference_of(spec)
+        try:
+            report = judge(spec, reference, Changed(reference, make))
+        except CannotChange:
+            continue
+        earned[name] = next(v.share for v in report.verdicts if v.name == "value")
+    assert len(earned) > 2
+    assert {name: part for name, part in earned.items() if part != share} == {}
+
+
+@pytest.mark.parametrize("fact", DECIDED)
+def test_what_the_numbers_show_counts_whatever_the_mistake_is_called(fact):
+    parts = {credit(diagnosis(family, "certain", ""), 0, 4, fact) for family in CREDIT}
+    assert parts == {DECIDED[fact]}
+
+
+def test_a_roll_along_the_wrong_axis_is_no_slip_in_a_number():
+    report = check("roll", lambda g, shift, axis: np.roll(g, -shift, -1 - axis))
+    assert next(v.share for v in report.verdicts if v.name == "value") == PART
+
+
+@pytest.mark.parametrize("name", ["log_density", "inverse_form", "dot"])
+def test_a_rule_that_is_right_for_positive_g_alone_earns_less_than_half(name):
+    spec = spec_for(name)
+    reference = reference_of(spec)
+    report = judge(spec, reference, Changed(reference, lambda right, x, g, out: right(abs(g))))
+    assert 0 < report.points < 0.5 * report.max_points
 
 
 def test_every_wrong_rule_costs_a_twentieth():

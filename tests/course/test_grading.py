@@ -18,7 +18,7 @@ def test_a_blank_submission_gets_none(course):
 
 
 def test_a_rule_that_forgets_to_sum_gets_partial_points(course):
-    assert course.points("wrong") == {**FULL, "mul-check": 8, "mul-hidden": 1.6}
+    assert course.points("wrong") == {**FULL, "mul-check": 6.25, "mul-hidden": 1.25}
 
 
 def test_a_broken_submission_is_graded_on_the_rest(course):
@@ -35,7 +35,7 @@ def test_a_replaced_check_and_a_killed_process_change_no_other_grade(course):
 
 def test_feedback_says_what_is_wrong(course):
     text = course.feedback_text("wrong")
-    assert "mul: 8 of 10 points" in text
+    assert "mul: 6.25 of 10 points" in text
     assert "The gradient for y is not summed over axis 0" in text
     assert "received shape (3, 5), expected shape (5,)" in text
     assert "Hint:" in text

@@ -31,7 +31,7 @@ def assert_rule(name: str | Spec, f: Any, *, seed: int = 0, second_order: bool |
     >>> assert_rule("exp", lambda g, out: g * out)
     >>> assert_rule("exp", lambda g, x: g * x)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    AssertionError: exp: 0 of 7 points
+    AssertionError: exp: 0.88 of 7 points
     ...
     """
     __tracebackhide__ = True

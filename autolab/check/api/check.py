@@ -72,7 +72,7 @@ def check(
     --------
     >>> report = check("mul", (lambda x, y: x * y, lambda g, x, y: (g * y, g * x)))
     >>> report.points, report.max_points
-    (8.0, 10.0)
+    (6.25, 10.0)
     >>> report.diagnoses[0].family, report.diagnoses[0].certainty
     ('not summed', 'certain')
     """

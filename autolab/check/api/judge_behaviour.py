@@ -213,6 +213,10 @@ def _hint(fault: Fault, scene_hint: str) -> str:
 def _related(scene: Scene, seen: Sequence[tuple[tuple, Data, Data]], key: str, fact: str, look: Callable) -> Diagnosis | None:
     """How the numbers that are wrong are related to the right ones; not where those would be the answer."""
     pairs = [(numbers_of(data.get(key)), numbers_of(want[key]), inputs) for inputs, data, want in seen]
+    if all(
+        np.size(want[key]) == 1 and np.asarray(want[key]).dtype.kind in "iu" for _, _, want in seen
+    ):  # a count: 2 for 1 is not "2 times what it should be"
+        return None
     known = [(got, want, inputs) for got, want, inputs in pairs if got is not None and want is not None]
     found = look(known) if scene.tells and len(known) == len(pairs) else None
     if not found or not np.size(known[0][1]) or (len(known) == 1 and known[0][1].size < 2):

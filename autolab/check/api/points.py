@@ -35,8 +35,8 @@ CREDIT = {
     **dict.fromkeys((
         "upstream ignored", "upstream added", "upstream twice", "upstream size", "upstream collapsed", "mask from g", "early sum",
         "factor", "division", "power", "term", "extra term", "operation", "variable", "applied twice", "step", "one number",
-        "diagonal only", "one of many", "overwritten", "pieces", "places", "mask", "triangle", "transposed", "order", "flipped", "permutation",
-        "not summed", "not spread", "keepdims", "wrong axis", "axis", "setting", "fixed size", "padding",
+        "diagonal only", "one of many", "overwritten", "pieces", "places", "mask", "triangle", "transposed", "order", "flipped",
+        "permutation", "not summed", "not spread", "keepdims", "wrong axis", "axis", "setting", "fixed size", "padding",
         "series", "scan", "normalisation", "spectrum",
     ), PART),
     # another function, or no gradient at all

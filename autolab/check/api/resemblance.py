@@ -69,8 +69,8 @@ def _is_multiple(calls: Calls) -> bool:
 
 
 def _are_multiples(calls: Calls) -> bool:
-    factors = [multiple(got, want) for got, want in calls.seen]
-    if not factors or not all(factors) or not all((again := calls.arrays(o)) and multiple(*again) for _, o in calls.pairs):
+    factors, others = [multiple(*a) for a in calls.seen], [calls.arrays(o) for _, o in calls.pairs]
+    if not factors or not all(factors) or not all(a and multiple(*a) for a in others):
         return False
     return any(np.count_nonzero(want) > 1 for _, want in calls.seen) or np.ptp(factors) <= 1e-9 * max(map(abs, factors))
 
@@ -79,7 +79,7 @@ def _is_of_the_data(calls: Calls) -> bool:
     """Is the number another one for other inputs of the same shapes?"""
     later = calls.arrays(calls.later) if calls.later else None
     factors = [multiple(got, want) for got, want in calls.seen]
-    return bool(later) and not np.isclose(multiple(*later), factors, rtol=1e-9, atol=0).any()
+    return later is not None and not np.isclose(multiple(*later), factors, rtol=1e-9, atol=0).any()
 
 
 def multiple(got: np.ndarray, want: np.ndarray) -> float:
@@ -122,8 +122,8 @@ def _has_some_entries(calls: Calls) -> bool:
             return False
         scale = np.abs(want).max(initial=0.0)
         counts = (np.abs(want) > 1e-12 * scale) | ~(np.abs(got) <= 1e-12 * scale)
-        right += np.count_nonzero(counts & (np.abs(got - want) <= 1e-9 * scale))
-        counted += np.count_nonzero(counts)
+        right += int(np.sum(counts & (np.abs(got - want) <= 1e-9 * scale)))
+        counted += int(np.sum(counts))
     return right > SOME * counted
 
 
@@ -164,7 +164,7 @@ def _is_power(factor: np.ndarray, o: Observation, x: str, name: str, power: int)
     tells = np.isfinite(factor)
     times = multiple(factor[tells], value[tells] ** float(power))
     of_g = o.g.shape == factor.shape and multiple(o.got[x], o.g)
-    return tells.sum() > 1 and (np.isclose(times, 1, rtol=1e-9) if of_g else bool(times))
+    return bool(tells.sum() > 1 and (abs(times - 1) < 1e-9 if of_g else times))
 
 
 # The order counts: zero is a multiple, and what leaves g out may be right where g is 1.

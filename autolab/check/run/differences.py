@@ -90,6 +90,31 @@ def _slopes(f: Moved, middle: np.ndarray, sizes: np.ndarray, rooms: np.ndarray, 
     return best, least
 
 
+@np.errstate(all="ignore")
+def along(
+    forward: Callable[..., np.ndarray],
+    inputs: Sequence[np.ndarray],
+    k: int,
+    g: np.ndarray,
+    direction: np.ndarray,
+    within: Range = EVERYWHERE,
+) -> tuple[float, float]:
+    """Of sum(g * forward(*inputs)), how fast it changes where input k moves in this direction, and the uncertainty.
+
+    >>> value, _ = along(lambda x: x**2, (np.array([1.0, 3.0]),), 0, np.array([1.0, 1.0]), np.array([1.0, -1.0]))
+    >>> round(value, 9)
+    -4.0
+    """
+    a, (low, high) = np.asarray(inputs[k], float), within
+
+    def moved(t: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sum(g * forward(*inputs[:k], a + t * direction, *inputs[k + 1 :])))
+
+    room = np.min(np.where(direction == 0, np.inf, np.minimum(a - low, high - a) / np.abs(direction)), initial=np.inf)
+    value, uncertainty = _place_by_place(moved, np.asarray(np.abs(a).max(initial=0.0)), np.asarray(room), ENOUGH)
+    return float(value), float(uncertainty)
+
+
 def _all(each: np.ndarray) -> np.ndarray:
     """Does it hold of all that a number changes?"""
     return np.all(each.reshape(len(each), -1), axis=1)

@@ -22,6 +22,8 @@ from .specs import row, told_domain
 
 BY_DIFFERENCES = 1e-7  # relative: what differences say of a derivative
 ENOUGH = 1e-9  # relative: when no smaller step is asked
+OUT_OF_GRAPH = 1e-3  # relative: by how much the engine's derivative and the slope of forward differ where numbers left the graph
+LOOKS = 3  # calls, for each setting, until differences settle
 
 
 def sum_to(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -168,7 +170,27 @@ class Reference:
         """A row whose rules are left out: the engine differentiates its forward, and differences what is not an operation on tensors."""
         found = cls._of_function(row.forward, (), on_arrays=True)
         found.name, found.forward, found.elementwise = row.name, row, row.kind == "elementwise"
-        n, kept = len(found.inputs), dict[Any, Any]()
+        n, kept, looks = len(found.inputs), dict[Any, Any](), dict[Any, int]()
+
+        def require_all_of_it(x: str, value: np.ndarray, g: np.ndarray, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> None:
+            """Raise LookupError if forward takes numbers out of the graph: the engine then knows the derivative of the rest alone."""
+            if looks.setdefault((x, str(settings)), 0) >= LOOKS:
+                return
+            looks[x, str(settings)] += 1
+            direction = np.random.default_rng(0).uniform(0.5, 1.5, value.shape)  # of no place's own
+            k, within = found.inputs.index(x), found.domain.get(x, differences.EVERYWHERE)
+            slope, unsure = differences.along(lambda *a: found.result(a, settings), inputs, k, g, direction, within)
+            engine, size = float(np.vdot(value, direction)), float(np.abs(value * direction).sum())
+            if not np.isfinite(unsure):
+                return
+            looks[x, str(settings)] = LOOKS
+            if abs(slope - engine) > OUT_OF_GRAPH * (size + abs(slope)) + 10 * unsure:
+                raise LookupError(
+                    f"the rule for {x} of {found.name!r} is left out, and the engine does not see all of its forward: along one direction "
+                    f"it gives {engine:.6g}, differences of forward {slope:.6g}. Something there takes numbers out of the graph (tolist(), "
+                    f"float(), item(), detach(), NumPy). Use operations on tensors, or write the rule: Op(..., {x}=lambda g, {x}: ...); "
+                    "a rule that is meant to be another one is declared with Spec(..., surrogate=True)."
+                )
 
         def by_differences(x: str, g: np.ndarray, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> np.ndarray:
             key = x, np.shape(g), str(settings), *(np.asarray(a).tobytes() for a in inputs)
@@ -205,11 +227,12 @@ class Reference:
                             found.on_tensors = not isinstance(problem, numpy_tensor.NotFollowed)
                             break
                         found.function = numpy_tensor.on_tensors(row.forward)  # whose words are those of arrays
-                if np.all(np.isfinite(value)):
-                    return value
                 inputs = np.broadcast_arrays(*values[:n]) if found.elementwise else values[:n]
-                found.precision = BY_DIFFERENCES
                 settings = dict(zip(found.settings, values[n:], strict=True))
+                if np.all(np.isfinite(value)):
+                    require_all_of_it(x, value, np.asarray(g), inputs, settings)
+                    return value
+                found.precision = BY_DIFFERENCES
                 return np.where(np.isfinite(value), value, by_differences(x, np.asarray(g), inputs, settings))
 
             return one

@@ -51,3 +51,34 @@ def _along_for_whole(pair: Any, axis: int, chosen: np.ndarray, yours: np.ndarray
         return None
     text = f"takes a place along axis {axis} for one in the flattened {pair.x}: g for a result whose entry is at place k of its line"
     return Mistake("places", f"{text} goes to entry k of all", True)
+
+
+def of_another_axis(o: Observation, pair: Any) -> Mistake | None:
+    """Whole numbers that name places along one axis, as in `take_along_axis`, and are used along another."""
+    yours, right = ~pair.zero, pair.needed
+    results = np.indices(pair.out_shape).reshape(len(pair.out_shape), -1)
+    if len(pair.out_shape) != len(pair.x_shape) or not np.all(yours.sum(axis=1) == 1) or not np.all(right.sum(axis=1) == 1):
+        return None
+    reached, chosen = (np.stack(np.unravel_index(a.argmax(axis=1), pair.x_shape)) for a in (yours, right))
+    for name in o.reference.inputs:
+        index = np.asarray(o.names[name])
+        if index.dtype.kind not in "iu" or index.shape != pair.out_shape:
+            continue
+        named = [_replaced(results, axis, index.ravel() % pair.x_shape[axis]) for axis in range(len(pair.x_shape))]
+        meant = next((axis for axis, places in enumerate(named) if np.array_equal(places, chosen)), None)
+        for axis, places in enumerate(named):
+            fits = (index.ravel() < pair.x_shape[axis]) & np.all(places < np.reshape(pair.x_shape, (-1, 1)), axis=0)
+            if meant not in (None, axis) and fits.sum() > 1 and np.array_equal(places[:, fits], reached[:, fits]):
+                return Mistake("axis", f"uses {name} along axis {axis} of {pair.x}, and forward uses it along axis {meant}", True)
+    return None
+
+
+def _replaced(coordinates: np.ndarray, axis: int, values: np.ndarray) -> np.ndarray:
+    changed = coordinates.copy()
+    changed[axis] = values
+    return changed
+
+
+def name_of_index(o: Observation) -> str:
+    """The input of whole numbers that names the entries, if there is one."""
+    return next((y for y in o.reference.inputs if np.asarray(o.names[y]).dtype.kind in "iu" and np.ndim(o.names[y])), "")

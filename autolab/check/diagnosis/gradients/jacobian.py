@@ -19,6 +19,7 @@ from autolab.engine.op import LINEAR
 from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
 from ..quiet import quiet
+from .indices import name_of_index, of_another_axis
 from .scaling import POWERS
 
 LARGEST = 128  # results; each costs a call of the learner's rule
@@ -280,8 +281,14 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
         return found
     if not (right & ~yours).any():
         return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
-    if found := _misplaced(pair, yours, right) or _one_place(o, pair, yours, right) or _by_sign(o, pair, yours, right):
+    if found := of_another_axis(o, pair) or _misplaced(pair, yours, right) or _one_place(o, pair, yours, right):
         return found
+    if found := _by_sign(o, pair, yours, right):
+        return found
+    if not (yours & right).any() and (index := name_of_index(o)):
+        return Mistake(
+            "places", f"sends every g to another entry of {pair.x} than the one that {index} names{_example(pair, yours, right)}"
+        )
     if not (yours & right).any():
         return Mistake("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round")
     return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on{_example(pair, yours, right)}")

@@ -124,6 +124,9 @@ OF_RESULT = ("the result of forward", "the square of the result of forward")
 USES = "the number of results that each entry of {x} takes part in"
 
 
+BESIDE_A_BATCH = {"weight", "bias", "target", "labels"}  # inputs of layers and losses: axis 0 of their first input is a batch
+
+
 def _sizes(o: Observation, x: str) -> dict[str, float]:
     """Numbers that people divide by, by what they are."""
     n = o.want[x].size
@@ -134,9 +137,10 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
         named |= {"n - 1, one less than the number of entries behind each result": m - 1}
     if not o.reference.elementwise and o.out.size > n and o.out.size % n == 0:
         named[USES.format(x=x)] = o.out.size / n
+    is_of_batches = not BESIDE_A_BATCH.isdisjoint(o.reference.inputs)
     for y in o.reference.inputs:
         for i, size in enumerate(o.shape(y)):
-            named[f"the size of axis {i} of {y}" + " (the batch size)" * (i == 0 and y == o.reference.inputs[0])] = size
+            named[f"the size of axis {i} of {y}" + " (the batch size)" * (i == 0 and y == o.reference.inputs[0] and is_of_batches)] = size
     for i, size in enumerate(o.out.shape):
         named.setdefault(f"the size of axis {i} of the result", size)
     for y in o.reference.inputs:

@@ -1,0 +1,64 @@
+"""Sentences that fit what they are said of: an index along its axis, a size by its name, a count as a count."""
+
+import numpy as np
+import pytest
+
+from autolab.check import Behaviour, LocalPlayer, Scene, Spec, check
+from autolab.check.api.judge_behaviour import judge_behaviour
+from autolab.engine.op import LINEAR, Op
+
+
+def put(g, index, x_shape, axis):
+    out, at = np.zeros(x_shape), list(np.ogrid[tuple(map(slice, index.shape))])
+    at[axis] = index
+    np.add.at(out, tuple(at), g)
+    return out
+
+
+def three_along(rng, shapes, settings):
+    (shape, _), axis = shapes, settings["axis"]
+    return rng.normal(size=shape), rng.integers(0, shape[axis], size=[3 if a == axis else n for a, n in enumerate(shape)])
+
+
+TAKE = Spec(
+    "take_entries", Op("take_entries", lambda x, index, *, axis: np.take_along_axis(x, index, axis), LINEAR, x=put),
+    settings=({"axis": 0}, {"axis": 1}), shapes=(((4, 3), (3, 3)), ((4, 4), (4, 4))), make=three_along,
+)  # fmt: skip
+
+
+def test_an_index_that_is_used_along_another_axis_is_no_mask():
+    found = check(TAKE, lambda g, index, x_shape, axis: put(g, np.minimum(index, x_shape[1 - axis] - 1), x_shape, 1 - axis)).diagnoses[0]
+    assert found.family == "axis" and "uses index along axis 1 of x, and forward uses it along axis 0" in found.text
+
+
+def test_an_index_that_is_right_needs_no_sentence():
+    assert check(TAKE, put).passed
+
+
+def mean_over(name, inputs):
+    lost = {"x": lambda g, x_shape: np.broadcast_to(g / x_shape[0], x_shape)}
+    forward = {1: lambda x: x.mean(0), 2: lambda x, weight: x.mean(0) * weight}[inputs]
+    if inputs == 2:
+        lost = {"x": lambda g, x_shape, weight: np.broadcast_to(g * weight / x_shape[0], x_shape), "weight": lambda g, x: g * x.mean(0)}
+    shapes = tuple(((n, 5), (5,))[:inputs] for n in (3, 4, 7))
+    return Spec(name, Op(name, forward, LINEAR, **lost), shapes=shapes)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "rule", "is_batch"),
+    [
+        (1, lambda g, x_shape: np.broadcast_to(g, x_shape) + 0, False),
+        (2, lambda g, x, x_shape, weight: (np.broadcast_to(g * weight, x_shape) + 0, g * x.mean(0)), True),
+    ],
+)
+def test_a_count_of_workers_is_no_batch_size(inputs, rule, is_batch):
+    text = check(mean_over("of_workers", inputs), rule).diagnoses[0].text
+    assert "the size of axis 0 of x" in text and ("batch size" in text) == is_batch
+
+
+@pytest.mark.parametrize("given", [lambda n: 2 * n, lambda n: 0])
+def test_a_count_is_said_as_it_is(given):
+    scene = Scene("steps", lambda f, n: {"steps": f(n)}, lambda n: {"steps": int(n)}, "it counts", "Count.", inputs=lambda rng: (int(rng.integers(3, 9)),))  # fmt: skip
+    behaviour = Behaviour("counting", (scene,))
+    text = judge_behaviour(behaviour, LocalPlayer(behaviour, given)).diagnoses[0].text
+    assert "what it should be" not in text and "everywhere" not in text
