@@ -206,3 +206,40 @@ def test_sums_for_means_along_a_setting_are_named():
 
     assert check(standard, rule).passed
     assert "does not divide" in first(standard, lambda g, x, out, axis: rule(g, x, out, axis, np.sum)).text
+
+
+def test_a_place_where_a_value_belongs_is_named():
+    def rule(g, x):
+        out, n = np.zeros_like(x), x.shape[-1]
+        out[:, (n - 1) // 2] += g / 2
+        out[:, n // 2] += g / 2
+        return out
+
+    middle = own("middle", lambda x: np.median(x, -1), ((3, 5),), ((4, 4),))
+    assert "fills the same places of each line along axis 1" in first(middle, rule).text
+
+
+def test_an_axis_that_is_not_put_back_is_named():
+    found = first("sum", lambda g, x: np.resize(g, x.shape))
+    assert "the axis that forward removed was not put back" in found.text
+
+
+def test_copies_of_the_whole_and_of_each_entry_are_told_apart():
+    doubled = own("doubled", lambda x: np.repeat(x, 2, axis=1), ((2, 5),), ((3, 4),))
+    assert check(doubled, lambda g: g[:, ::2] + g[:, 1::2]).passed
+    assert "side by side (tile)" in first(doubled, lambda g: g[:, : g.shape[1] // 2] + g[:, g.shape[1] // 2 :]).text
+
+
+def test_the_largest_entry_that_is_taken_off_is_no_term():
+    def shares(z):
+        e = np.exp(z - z.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    match = own("match", lambda x, y: -np.log(np.diag(shares(x @ y.T))).mean(), ((5, 3), (5, 3)), ((4, 4), (4, 4)))
+
+    def rule(g, x, y, one=1):
+        d = g * (shares(x @ y.T) - one * np.eye(len(x))) / len(x)
+        return d @ y, d.T @ x
+
+    assert check(match, rule).passed
+    assert "misses one of its terms: what comes back through the quotient" in first(match, lambda g, x, y: rule(g, x, y, 0)).text

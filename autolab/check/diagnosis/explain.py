@@ -23,7 +23,7 @@ from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
 from .gradients.call_factors import find_call_factor
 from .gradients.entries import find_entries, find_other_norm
-from .gradients.jacobian import weights
+from .gradients.jacobian import LEAVES_OUT, weights
 from .gradients.known_functions import known_function, one_for_all, other_terms
 from .gradients.measures import find_measure
 from .gradients.normalisations import find_normalisation
@@ -250,9 +250,9 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if found := find_selection(wrong, x) or find_other_end(wrong, x) or find_order(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
-    if moved and moved.sure:
+    if moved and (moved.sure or moved.family == "places"):
         elsewhere = (find_other_inputs, find_reshape) if patterns.WRONG_PLACES in moved.text else ()
-        return _first(elsewhere, wrong, x) or replace(moved, sure=several)
+        return _first(elsewhere, wrong, x) or replace(moved, sure=moved.sure and several)
     if found := _symmetrised(plain, x):
         return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
@@ -260,7 +260,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if not (seen and seen.sure) and (found := _first(computations, wrong, x)):
         return replace(found, sure=found.sure and not seen)
     pairs = (patterns.find_offsets, _two_slips, find_two_slips)
-    if not (seen and (seen.sure or seen.family in ONE_SENTENCE)) and (found := _first(pairs, wrong, x)):
+    if not (seen and (seen.sure or seen.family in ONE_SENTENCE or seen.text.startswith(LEAVES_OUT))) and (found := _first(pairs, wrong, x)):
         return found
     if seen and not (moved and seen.family == "mask"):
         return replace(seen, sure=seen.sure and everywhere)
@@ -379,7 +379,7 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
             "division": ("power", "factor", "variable"),
             "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step", "forward"),
             "transposed": ("order", "permutation", "step"),
-            "term": ("upstream ignored", "mask from g", "variable")}  # of a link in which nothing is left then  # fmt: skip
+            "term": ("upstream ignored", "upstream collapsed", "mask from g", "variable")}  # of a link in which nothing is left then  # fmt: skip
 
 
 MOST_TRIED = 1000  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more

@@ -167,8 +167,11 @@ def _lost(o: Observation, pair: Jacobians) -> Mistake | None:
         return Mistake("one of many", f"uses only some entries of g: {place} g is never looked at", True)
     text = f"{int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be"
     if which := _which(pair, lost & needed, needed):
-        return Mistake("term", f"leaves out {which}: {text}", True)
+        return Mistake("term", f"{LEAVES_OUT} {which}: {text}")
     return Mistake("term", f"misses some contributions: {text}")
+
+
+LEAVES_OUT = "leaves out"
 
 
 def _which(pair: Jacobians, lost: np.ndarray, needed: np.ndarray) -> str:
@@ -186,7 +189,7 @@ def _which(pair: Jacobians, lost: np.ndarray, needed: np.ndarray) -> str:
         for back, where in ((away <= 0, "after"), (away >= 0, "before")):
             steps = np.abs(away)
             kept = steps[needed & ~lost]
-            if kept.size and np.all(back[needed]) and np.array_equal(lost, needed & (steps > kept.max())):
+            if kept.size and kept.max() and np.all(back[needed]) and np.array_equal(lost, needed & (steps > kept.max())):
                 far = f"{int(kept.max())} step{'s' if kept.max() > 1 else ''}"
                 return f"what reaches an entry from results more than {far} {where} it along axis {axis}"
     return ""
@@ -376,12 +379,35 @@ def _misplaced(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake
     if pair.out_shape == pair.x_shape and np.array_equal(yours, right.T) and not np.array_equal(right, right.T):
         text = "runs the wrong way: it collects from the entries before where those after belong, or the other way round"
         return Mistake("flipped", text, True)
+    if found := _copies(pair, yours, right):
+        return found
     same_count, one_number = np.array_equal(yours.sum(axis=0), right.sum(axis=0)), np.ptp(pair.right[right]) < 1e-12
     if same_count and one_number and close(np.sort(pair.yours, axis=0), np.sort(pair.right, axis=0)):
         first = int(np.argmax((yours != right).any(axis=0)))
         at = [int(i) for i in np.unravel_index(first, pair.x_shape)]
         text = f"collects from the wrong entries of g: at {pair.x}{at} it uses {_entries(yours[:, first], pair)}, which came from elsewhere"
         return Mistake("permutation", text)
+    return None
+
+
+def _copies(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """Copies of the whole array side by side, or each entry repeated: one is taken for the other."""
+    if len(pair.out_shape) != len(pair.x_shape) or any(m % n for m, n in zip(pair.out_shape, pair.x_shape, strict=True)):
+        return None
+    at_out, at_x = (np.indices(shape).reshape(len(shape), -1) for shape in (pair.out_shape, pair.x_shape))
+    times = np.array(pair.out_shape) // pair.x_shape
+    tile = np.all((at_out % np.array(pair.x_shape)[:, None])[:, :, None] == at_x[:, None], axis=0)
+    repeat = np.all((at_out // times[:, None])[:, :, None] == at_x[:, None], axis=0)
+    for a, b, text in (
+        (tile, repeat, "adds up what belongs to copies of the whole array side by side (tile), and forward repeats each entry (repeat)"),
+        (
+            repeat,
+            tile,
+            "adds up what belongs to each entry repeated (repeat), and forward lays copies of the whole array side by side (tile)",
+        ),
+    ):
+        if np.array_equal(yours, a) and np.array_equal(right, b):
+            return Mistake("permutation", text, True)
     return None
 
 

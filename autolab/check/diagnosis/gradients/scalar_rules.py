@@ -11,6 +11,7 @@ from ..diagnosis import Mistake
 from ..quiet import quiet
 from .known_functions import is_simple
 
+SIGNS = {1.0: "", -1.0: "minus "}
 POWERS = (1, -1, 2, -2, 3, -3)
 ENTRIES = "is {c}g times {v}, entry by entry: that is the rule for a function of a number, and here all entries meet in matrix products"
 MATRICES = "is {c}{v}: that is the rule for a function of a number, and matrices do not commute, so g stands between factors"
@@ -26,7 +27,7 @@ def find_scalar_rule(wrong: Sequence[Observation], x: str) -> Mistake | None:
         ratio = [_ratio(o.got[x], rule(o)) for o in wrong]
         c = ratio[0]
         if c and is_simple(c) and all(np.isclose(r, c, rtol=1e-9) for r in ratio):
-            return Mistake("function", said.replace("{c}", "" if np.isclose(c, 1) else f"{number(c)} times "), len(wrong) > 1)
+            return Mistake("function", said.replace("{c}", SIGNS.get(round(c, 9), f"{number(c)} times ")), len(wrong) > 1)
     return None
 
 

@@ -402,9 +402,12 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
     spent = o.memo.get("tape work", 0)
     most = max(MOST_WORK, spent + LEAST_WORK)
     costs = {line: len(known.tape.after(tuple(nodes))) for line, nodes in known.by_line.items()}
-    for line in sorted(costs, key=costs.__getitem__):
+    in_order = sorted(costs, key=costs.__getitem__)
+    alone = ((line, _slips(known.tape.nodes[known.by_line[line][0]])) for line in in_order)
+    exchanged = ((line, _other_values(known, known.by_line[line])) for line in in_order)  # which are many
+    for line, several in chain(alone, exchanged):
         nodes, where = known.by_line[line], _where(line)
-        for name, text, slip in (*_slips(known.tape.nodes[nodes[0]]), *_other_values(known, nodes)):
+        for name, text, slip in several:
             o.memo["tape work"] = spent = spent + costs[line]
             if spent > most:
                 return
