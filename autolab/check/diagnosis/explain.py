@@ -379,7 +379,8 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
             "division": ("power", "factor", "variable"),
             "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step", "forward"),
             "transposed": ("order", "permutation", "step"),
-            "term": ("upstream ignored", "upstream collapsed", "mask from g", "variable")}  # of a link in which nothing is left then  # fmt: skip
+            # where nothing is left of a link
+            "term": ("upstream ignored", "upstream collapsed", "mask from g", "variable")}  # fmt: skip
 
 
 MOST_TRIED = 1000  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more

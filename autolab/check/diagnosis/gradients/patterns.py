@@ -153,7 +153,9 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
         return Mistake("permutation", text, mover, hint="keepdims")
     for axis in range(want.ndim):
         if all(o.want[x].ndim > axis and _at_one_place(o.got[x], axis) and not _at_one_place(o.want[x], axis) for o in wrong):
-            text = f"fills the same places of each line along axis {axis} of {x}: forward chose its entries by their size, and not by their place"
+            text = (
+                f"fills the same places of each line along axis {axis} of {x}: forward chose its entries by their size, not by their place"
+            )
             return Mistake("places", text, mover)
     text = f"has the right numbers {WRONG_PLACES}"
     for at in np.argwhere(~np.isclose(got, want)):
