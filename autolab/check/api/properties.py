@@ -183,18 +183,18 @@ class Properties(SideEffects):
         """What is wrong with a rule that is right for the settings of the exercise, and answers to others; what raises there is noted."""
         for run in self.runs.get("besides", []):
             said = ", ".join(f"{name}={value!r}" for name, value in run.case.settings.items())
-            if not run.first:
+            o = run.first
+            if o is None:
                 self.remarks.append(f"with {said}, which the exercise does not ask for, {fault(run.answer).text}")
-            for x in self.inputs if run.first else ():
-                if error_of(run.first, x) > RIGHT:
+                continue
+            for x in self.inputs:
+                if error_of(o, x) > RIGHT:
                     text = f"The gradient for {x} is right where axis is one number, and wrong with {said}"
                     found = explain(run.observations, x) if self.naming else None
                     if found and found.certainty != "unknown":
                         text += f". There it {found.text.removeprefix(f'The gradient for {x} ')}"
                     family = found.family if found else "setting"
-                    self.diagnoses.append(
-                        diagnosis(family, "likely", text, "setting", input=x, where=run.where, worst=worst_place([run.first], x))
-                    )
+                    self.diagnoses.append(diagnosis(family, "likely", text, "setting", input=x, where=run.where, worst=worst_place([o], x)))
                     return text
         return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -47,10 +48,23 @@ def _rules(x: str) -> Iterator[tuple[str, Callable[[Observation], np.ndarray]]]:
         for power in POWERS:
             of = {1: word, -1: f"the inverse of {word}"}.get(power, f"{word} to the power {power}")
             of_entries = word if power == 1 else f"{word} to the power {power}"
-            yield ENTRIES.replace("{v}", of_entries), lambda o, n=name, p=power: o.g * np.asarray(o.names[n], float) ** p
+            yield ENTRIES.replace("{v}", of_entries), partial(_by_entry, name=name, power=power)
             for turned, also in ((False, ""), (True, ", transposed,")):
-                yield MATRICES.replace("{v}", f"{of}{also} times g"), lambda o, n=name, p=power, t=turned: _power(o, n, p, t) @ o.g
-                yield MATRICES.replace("{v}", f"g times {of}{also}"), lambda o, n=name, p=power, t=turned: o.g @ _power(o, n, p, t)
+                matrix = partial(_power, name=name, power=power, turned=turned)
+                yield MATRICES.replace("{v}", f"{of}{also} times g"), partial(_before_g, matrix=matrix)
+                yield MATRICES.replace("{v}", f"g times {of}{also}"), partial(_after_g, matrix=matrix)
+
+
+def _by_entry(o: Observation, name: str, power: int) -> np.ndarray:
+    return np.asarray(o.g * np.asarray(o.names[name], float) ** power)
+
+
+def _before_g(o: Observation, matrix: Callable[[Observation], np.ndarray]) -> np.ndarray:
+    return np.asarray(matrix(o) @ o.g)
+
+
+def _after_g(o: Observation, matrix: Callable[[Observation], np.ndarray]) -> np.ndarray:
+    return np.asarray(o.g @ matrix(o))
 
 
 def _power(o: Observation, name: str, power: int, turned: bool) -> np.ndarray:
