@@ -53,7 +53,11 @@ def factor_formulas(o: Observation, x: str) -> list[NamedFormula]:
 def _normalised(o: Observation, x: str) -> list[Entry]:
     if ("normalised", x) not in o.about_right:
         a = np.asarray(o.names[x])
-        found = [_normal(_axes(o, axes), eps, less) for axes, eps, less in _axes_of_normal(a, o.out)]
+        one = isinstance(o.names.get("axis"), int)  # of which a call may have another size
+        found = [
+            _normal(_axes(o, axes), eps, less, "x.shape[axis]" if one else str(count(a.shape, axes)))
+            for axes, eps, less in _axes_of_normal(a, o.out)
+        ]
         with np.errstate(all="ignore"):
             o.about_right["normalised", x] = found or [*_scaled(a, o), *_cross_entropy(o, x)]
     return o.about_right["normalised", x]
@@ -110,12 +114,12 @@ def _cross_entropy(o: Observation, x: str) -> Iterator[Entry]:
                 yield text, {**letters, "n": "len(x)"}
 
 
-def _normal(axes: str, eps: float, less: int) -> Entry:
+def _normal(axes: str, eps: float, less: int, n: str) -> Entry:
     """The gradient of (x - mean) / sqrt(var + eps); `less`: 1 if the variance is divided by n - 1."""
     along, known = "axes, keepdims=True", {"axes": axes}
     if less:
         letters = {**known, "rstd": f"1 / np.sqrt(x.var({along}, ddof=1) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
-        return f"rstd * (g - g.mean({along}) - z * (g * z).sum({along}) / (n - 1))", {"n": "(x.size // x.sum(axes).size)", **letters}
+        return f"rstd * (g - g.mean({along}) - z * (g * z).sum({along}) / (n - 1))", {"n": n, **letters}
     letters = {**known, "rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
     return f"rstd * (g - g.mean({along}) - z * (g * z).mean({along}))", letters
 
