@@ -46,7 +46,17 @@ def power(x, y):
     return TABLE["pow_scalar"](x, exponent=y) if isinstance(y, int | float) else TABLE["pow"](x, y)
 
 
-NUMPY_FUNCTIONS[np.power] = power
+def matmul(x, y):
+    """np.matmul, which takes a vector as a row on the left, and as a column on the right."""
+    row, column = np.ndim(x) == 1, np.ndim(y) == 1
+    x = TABLE["expand_dims"](x, axis=-2) if row else x
+    y = TABLE["expand_dims"](y, axis=-1) if column else y
+    out = TABLE["matmul"](x, y)
+    alone = (-2,) * row + (-1,) * column
+    return TABLE["squeeze"](out, axis=alone) if alone else out
+
+
+NUMPY_FUNCTIONS[np.power], NUMPY_FUNCTIONS[np.matmul] = power, matmul
 for function, entry in list(NUMPY_FUNCTIONS.items()):
     row = getattr(entry, "__self__", None)
     if row is not None and AXES & row.settings.keys():

@@ -108,3 +108,15 @@ def test_an_array_takes_the_result_of_numpy():
     out = np.zeros(2)
     np.cbrt(autolab.tensor([8.0, 27.0], dtype=autolab.float64), out=out)
     np.testing.assert_allclose(out, [2, 3])
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [((2, 3), (3,)), ((3,), (3, 2)), ((3,), (3,)), ((4, 2, 3), (3,)), ((3,), (4, 3, 2)), ((4, 2, 3), (3, 1))]
+)
+def test_a_product_with_an_array_takes_vectors_too(a, b):
+    x, y = np.random.default_rng(0).normal(size=a), np.random.default_rng(1).normal(size=b)
+    for product in (lambda t: t @ y, lambda t: np.matmul(t, y)):
+        np.testing.assert_allclose(product(autolab.tensor(x)).numpy(), x @ y)
+        assert autolab.autograd.gradcheck(product, (autolab.tensor(x, requires_grad=True),))
+    for product in (lambda t: x @ t, lambda t: np.matmul(x, t)):
+        assert autolab.autograd.gradcheck(product, (autolab.tensor(y, requires_grad=True),))

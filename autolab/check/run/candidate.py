@@ -180,7 +180,7 @@ class LocalCandidate:
                     bare = self._is_bare(result)
                     arrays = isinstance(result, tuple) and any(np.shape(part) for part in result)
                     if arrays or (self._has_apply and isinstance(result, list)):
-                        kind = type(result).__name__
+                        kind = "tuple" if arrays else "list"
                         raise UnusableResult("type", f"returned a {kind} of {len(result)}, expected one array or tensor of numbers")
                     out = np.array(as_array(result))  # a copy: it may be a view of an input
                     if between is not None:
