@@ -110,6 +110,27 @@ def test_kinks_steps_and_shifts_do_not_leave_it(forward, rule, seed):
     assert check(left_out(lambda x: np.maximum(x, 0), ELEMENTWISE, kink=kink), lambda g, x: g * (x > 0), seed=seed).passed
 
 
+def test_a_step_out_of_what_forward_takes_says_nothing():
+    def between(t, table):
+        i = np.floor(t).astype(int)
+        return table[i] + (t - i) * (table[i + 1] - table[i])
+
+    def places(rng, shapes, settings):
+        return np.array([0.004, 1.5, 2.996]), rng.normal(size=4)
+
+    op = Op("between", between, GENERAL, t=derivative_of_forward, table=derivative_of_forward)
+    spec = Spec("between", op, shapes=(((3,), (4,)),), make=places)
+
+    def rule(g, t, table):
+        i = np.floor(t).astype(int)
+        g_table = np.zeros(4)
+        np.add.at(g_table, i, g * (1 - t + i))
+        np.add.at(g_table, i + 1, g * (t - i))
+        return g * (table[i + 1] - table[i]), g_table
+
+    assert check(spec, rule).passed
+
+
 def test_its_second_derivative_is_asked_as_well():
     assert check(SOFTSIGN, Softsign, second_order=True).passed
     assert [d.family for d in check(SOFTSIGN, Detached, second_order=True).diagnoses] == ["second order"]

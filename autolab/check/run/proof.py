@@ -15,7 +15,7 @@ from autolab.autograd import enable_grad
 
 from .candidate import second_order
 from .cases import Case, cases
-from .differences import gradient
+from .differences import EVERYWHERE, gradient
 from .inputs import draw
 from .reference import Reference
 from .spec import Kink, Spec
@@ -164,7 +164,7 @@ def _second(spec: Spec, reference: Reference, rng: np.random.Generator) -> dict[
     arrays = (*case.inputs, g)
     for x, second in zip((*needed, "g"), got, strict=True):
         k = len(arrays) - 1 if x == "g" else reference.inputs.index(x)
-        want, uncertainty = gradient(total, arrays, k, np.array(1.0))
+        want, uncertainty = gradient(total, arrays, k, np.array(1.0), within=spec.domain.get(x, EVERYWHERE))
         second = np.zeros(want.shape) if second is None else second
         size = np.abs(want).max(initial=0.0) + 1e-12
         off = (uncertainty <= SURE * size) & ~(np.abs(second - want) <= WRONG * size)

@@ -179,7 +179,10 @@ class Reference:
             looks[x, str(settings)] += 1
             direction = np.random.default_rng(0).uniform(0.5, 1.5, value.shape)  # of no place's own
             k, within = found.inputs.index(x), found.domain.get(x, differences.EVERYWHERE)
-            slope, unsure = differences.along(lambda *a: found.result(a, settings), inputs, k, g, direction, within)
+            try:
+                slope, unsure = differences.along(lambda *a: found.result(a, settings), inputs, k, g, direction, within)
+            except Exception:
+                return  # a step led to where forward is not defined
             engine, size = float(np.vdot(value, direction)), float(np.abs(value * direction).sum())
             if not np.isfinite(unsure):
                 return
