@@ -37,7 +37,8 @@ class Properties(SideEffects):
             return self._with_points({name: Verdict(name, None, reason) for name in self._applicable()} | judged)
         judged["value"], judged["upstream"] = self.value_and_upstream()
         judged |= {name: judge() for name, judge in self._applicable().items() if judge and name not in judged}
-        if not self.diagnoses and (run := next((run for run in self._all(*self.runs) if run.answer.fault), None)):
+        asked = self._all(*self.runs.keys() - {"besides"})
+        if not self.diagnoses and (run := next((run for run in asked if run.answer.fault), None)):
             self.diagnoses.append(fault(run.answer, run.where))  # one of the later calls did not come to an end, perhaps
         if judged["method"].passed is False and judged["value"].passed:
             judged["value"] = Verdict("value", False, judged["method"].reason)
@@ -45,6 +46,8 @@ class Properties(SideEffects):
         if self.almost and judged["value"].passed:
             judged["value"] = Verdict("value", False, self.almost, partial=min(SLIP, judged["value"].share))
         if judged["value"].passed and (text := self._far("range")):
+            judged["value"] = Verdict("value", False, text, partial=min(OUT_OF_RANGE, judged["value"].share))
+        if judged["value"].passed and (text := self._besides()):
             judged["value"] = Verdict("value", False, text, partial=min(OUT_OF_RANGE, judged["value"].share))
         return self._with_points(judged)
 
@@ -175,6 +178,25 @@ class Properties(SideEffects):
         """What is wrong with a rule where numbers are large or tiny; nothing if it holds there, or is wrong for ordinary ones."""
         texts = (self._far_in(run) for run in self._all(*purposes))
         return next(filter(None, texts), "")
+
+    def _besides(self) -> str:
+        """What is wrong with a rule that is right for the settings of the exercise, and answers to others; what raises there is noted."""
+        for run in self.runs.get("besides", []):
+            said = ", ".join(f"{name}={value!r}" for name, value in run.case.settings.items())
+            o = run.first
+            if o is None:
+                self.remarks.append(f"with {said}, which the exercise does not ask for, {fault(run.answer).text}")
+                continue
+            for x in self.inputs:
+                if error_of(o, x) > RIGHT:
+                    text = f"The gradient for {x} is right where axis is one number, and wrong with {said}"
+                    found = explain(run.observations, x) if self.naming else None
+                    if found and found.certainty != "unknown":
+                        text += f". There it {found.text.removeprefix(f'The gradient for {x} ')}"
+                    family = found.family if found else "setting"
+                    self.diagnoses.append(diagnosis(family, "likely", text, "setting", input=x, where=run.where, worst=worst_place([o], x)))
+                    return text
+        return ""
 
     def _far_in(self, run: CaseRun) -> str:
         """Is the result finite, and is each gradient right, wherever the right result is a number?"""

@@ -15,6 +15,7 @@ from ..run.reference import Reference
 from .diagnosis import Diagnosis, diagnosis, worst_place
 from .explain import explain
 from .failures import failure
+from .gradients.digits import find_lost_digits
 from .replays.stepwise import is_elementwise
 
 FLOAT32 = 2e-7  # a formula with a number of float32 in it is as exact as this
@@ -137,6 +138,10 @@ def _by_quotient(candidate: Any, seen: Sequence[Observation], x: str, settings: 
 
 def inexact(candidate: Any, seen: Sequence[Observation], x: str, settings: Mapping[str, Any], error: float) -> Diagnosis:
     """A gradient with some right digits: a quotient of differences is noisy, a formula with another small number is not."""
+    if lost := find_lost_digits(seen, x):
+        return diagnosis(
+            lost.family, "certain" if lost.sure else "likely", f"The gradient for {x} {lost.text}", input=x, worst=worst_place(seen, x)
+        )
     noisy = is_noisy(candidate, seen[0], settings, x)
     family, why = ("finite differences", "probably a difference quotient") if noisy else ("number", SMOOTH)
     text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15: {why}"

@@ -23,7 +23,7 @@ from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
 from .gradients.call_factors import find_call_factor
 from .gradients.entries import find_entries, find_other_norm
-from .gradients.jacobian import weights
+from .gradients.jacobian import LEAVES_OUT, weights
 from .gradients.known_functions import known_function, one_for_all, other_terms
 from .gradients.measures import find_measure
 from .gradients.normalisations import find_normalisation
@@ -33,6 +33,7 @@ from .gradients.permutations import find_permutation
 from .gradients.products import find_products
 from .gradients.recurrences import find_recurrence
 from .gradients.regions import find_regions
+from .gradients.scalar_rules import find_scalar_rule
 from .gradients.scaling import ALIKE, INSTEAD, ROOT, constant_factor, fixed_number, places, reduction
 from .gradients.scans import find_scan
 from .gradients.selections import find_other_end, find_selection
@@ -175,7 +176,9 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE
         piecewise = ALSO_A_PIECE if wrong[0].reference.elementwise else set[str]()
-        if not others and family.name in piecewise and (piece := find_regions(wrong, x)):
+        if all(f.name in piecewise for f in (family, *others)) and (piece := find_regions(wrong, x)):
+            if others:  # what is seen of the numbers goes before the formulas that give them
+                return replace(piece, sure=False, also=(family,))
             others, sure = [Family(piece.family, piece.text, family.predict)], False
         elif not others and family.name in ALSO_A_STEP and (found := find_recurrence(wrong, x)):
             others, sure = [Family(found.family, found.text, family.predict)], False
@@ -218,6 +221,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := None if half else find_as_of_numbers(wrong, x):
         return found
+    if found := find_scalar_rule(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     if found := patterns.find_fixed_size(wrong, x) or find_scan(wrong, x) or find_normalisation(wrong, x) or find_entries(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
@@ -245,9 +250,9 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if found := find_selection(wrong, x) or find_other_end(wrong, x) or find_order(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
-    if moved and moved.sure:
+    if moved and (moved.sure or moved.family == "places"):
         elsewhere = (find_other_inputs, find_reshape) if patterns.WRONG_PLACES in moved.text else ()
-        return _first(elsewhere, wrong, x) or replace(moved, sure=several)
+        return _first(elsewhere, wrong, x) or replace(moved, sure=moved.sure and several)
     if found := _symmetrised(plain, x):
         return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
@@ -255,7 +260,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if not (seen and seen.sure) and (found := _first(computations, wrong, x)):
         return replace(found, sure=found.sure and not seen)
     pairs = (patterns.find_offsets, _two_slips, find_two_slips)
-    if not (seen and (seen.sure or seen.family in ONE_SENTENCE)) and (found := _first(pairs, wrong, x)):
+    if not (seen and (seen.sure or seen.family in ONE_SENTENCE or seen.text.startswith(LEAVES_OUT))) and (found := _first(pairs, wrong, x)):
         return found
     if seen and not (moved and seen.family == "mask"):
         return replace(seen, sure=seen.sure and everywhere)
@@ -324,7 +329,7 @@ def _remember_settings(wrong: list[Observation], every: list[Observation]) -> No
 IN_A_LETTER = ", in "  # a slip in one part of a formula may be a factor of the whole, which is simpler to say
 
 # Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
-ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
+ALSO_A_PIECE = {"variable", "function", "forward", "applied twice", "mask from g"}
 
 # What a normalisation makes of its own result is that result again: there another value is a factor, such as 1 / std.
 ALSO_A_MEASURE = {"variable", "applied twice"}
@@ -336,9 +341,19 @@ ALSO_A_STEP = {"variable", "upstream only", "elementwise"}
 PERHAPS_IN_A_PIECE = {True: {"number", "step"}, False: {"number", "step", "mask", "constant", "factor", "term", "term sign"}}
 
 
+def _odd_in_a_stack(wrong: list[Observation], x: str) -> list[Observation]:
+    """The calls with more axes, if it has another number of entries there and nowhere else."""
+    axes = [max(map(np.ndim, o.inputs)) for o in wrong]
+    odd = [o.got[x].size != o.want[x].size for o in wrong]
+    return [o for o, is_odd in zip(wrong, odd, strict=True) if is_odd] if odd == [n > min(axes) for n in axes] else []
+
+
 def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
     """More axes than the input has, in the calls with a stack of them: one gradient for each part, not their sum."""
     deep = [o for o in wrong if o.got[x].ndim > o.want[x].ndim]
+    if not deep and (odd := _odd_in_a_stack(wrong, x)):
+        found = _rule_mistake([o for o in wrong if o not in odd], x)
+        return found and replace(found, text=f"{found.text}; in a stack it has another shape besides", sure=False)
     if not deep or wrong[0].reference.elementwise:
         return None
     rest = [o for o in wrong if o not in deep]
@@ -363,7 +378,9 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
             "forward": ("function",), "function": ("step", "variable"),
             "division": ("power", "factor", "variable"),
             "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step", "forward"),
-            "transposed": ("order", "permutation", "step")}  # fmt: skip
+            "transposed": ("order", "permutation", "step"),
+            # where nothing is left of a link
+            "term": ("upstream ignored", "upstream collapsed", "mask from g", "variable")}  # fmt: skip
 
 
 MOST_TRIED = 1000  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more

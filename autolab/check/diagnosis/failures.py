@@ -286,11 +286,11 @@ def _patterns(names: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str
         text = f"only where the result has shape {shape}: a shape or {FIXED}"
         yield "number", text, [out != shape for out in results]
     for x, some in shapes.items():
-        for axis in range(min(map(len, some))):
-            yield from _of_size(f"axis {axis} of {x}", [shape[axis] for shape in some])
-    for x, some in shapes.items():
         for n in sorted({len(shape) for shape in some})[:-1]:
             yield "axis", f"where {x} has more than {_axes(n)} and fails where it has {n}", [len(shape) <= n for shape in some]
+    for x, some in shapes.items():
+        for axis in range(min(map(len, some))):
+            yield from _of_size(f"axis {axis} of {x}", [shape[axis] for shape in some])
 
 
 def _of_size(words: str, sizes: list[int]) -> Iterator[Answer]:

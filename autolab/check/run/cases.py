@@ -12,7 +12,7 @@ import numpy as np
 
 from autolab.engine.op import LINEAR, Op
 
-from .inputs import BINARY, BROADCAST, BROADCAST_3, DENSE, LARGE, TINY, UNARY, Shapes, draw
+from .inputs import BINARY, BROADCAST, BROADCAST_3, DENSE, FLAT, LARGE, TINY, UNARY, Shapes, draw
 from .reference import Reference
 from .spec import Spec
 from .specs import SPECS, edges
@@ -51,6 +51,8 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
     for settings in spec.settings:
         for shapes in shapes_for(spec, reference):
             yield case("value", shapes, settings)
+    for settings in spec.besides:
+        yield case("besides", shapes_for(spec, reference)[-1], settings)
 
     first, settings = shapes_for(spec, reference)[0], spec.settings[0]
     base = case("upstream", first, settings)
@@ -180,7 +182,7 @@ def shapes_for(spec: Spec, reference: Reference) -> Sequence[Shapes]:
         return spec.shapes
     match len(reference.inputs), reference.elementwise:
         case 1, True:
-            return (*UNARY, *DENSE)
+            return (*UNARY, *DENSE, *FLAT)
         case 1, False:
             return UNARY
         case 2, True:

@@ -28,6 +28,7 @@ from .spec import Kink, Spec
 POSITIVE = (0.1, 3.0)
 INNER = (-0.9, 0.9)
 ALONG = ({"axis": 0}, {"axis": -1})
+ALONG_SEVERAL = ({"axis": None}, {"axis": (0, -1)})
 
 
 def _with_places(rng, shapes, settings):
@@ -72,8 +73,8 @@ SPECS: dict[str, Spec] = {
         Spec("pow", domain={"x": POSITIVE}),
         Spec("tanh", extreme={"x": LARGE}),
         Spec("sigmoid", extreme={"x": LARGE}),
-        Spec("sum", settings=({"axis": 0}, {"axis": -1}), shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
-        Spec("mean", settings=({"axis": 0}, {"axis": -1}), shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
+        Spec("sum", settings=ALONG, shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), besides=ALONG_SEVERAL, scaled=1e6),
+        Spec("mean", settings=ALONG, shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), besides=ALONG_SEVERAL, scaled=1e6),
         Spec("softmax", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
         Spec("log_softmax", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
         Spec("matmul", shapes=(((3, 4), (4, 5)), ((4, 4), (4, 4)), ((2, 3, 4), (2, 4, 5))), scaled=1e6),

@@ -53,18 +53,26 @@ def factor_formulas(o: Observation, x: str) -> list[NamedFormula]:
 def _normalised(o: Observation, x: str) -> list[Entry]:
     if ("normalised", x) not in o.about_right:
         a = np.asarray(o.names[x])
-        found = [_normal(axes, eps, less, count(a.shape, axes)) for axes, eps, less in _axes_of_normal(a, o.out)]
+        found = [_normal(_axes(o, axes), eps, less) for axes, eps, less in _axes_of_normal(a, o.out)]
         with np.errstate(all="ignore"):
-            o.about_right["normalised", x] = found or [*_scaled(a, o.out), *_cross_entropy(o, x)]
+            o.about_right["normalised", x] = found or [*_scaled(a, o), *_cross_entropy(o, x)]
     return o.about_right["normalised", x]
 
 
-def _scaled(a: np.ndarray, out: np.ndarray) -> Iterator[Entry]:
+def _axes(o: Observation, axes: tuple[int, ...]) -> str:
+    """How a formula says which axes: as the setting that names them, if there is one, for calls have several."""
+    axis, ndim = o.names.get("axis"), o.out.ndim
+    named = (axis,) if isinstance(axis, int) else axis
+    return "axis" if isinstance(named, tuple) and sorted(a % ndim for a in named) == sorted(axes) else str(axes)
+
+
+def _scaled(a: np.ndarray, o: Observation) -> Iterator[Entry]:
     """The result is x by its norm, or by the root of its mean square, or its softmax or the logarithm of that, along some axes."""
+    out = o.out
     if a.dtype.kind != "f" or a.shape != out.shape or not 1 < a.ndim <= 4 or np.any(a == 0):
         return
     for axes in (c for n in range(1, a.ndim + 1) for c in combinations(range(a.ndim), n)):
-        along, known = "axes, keepdims=True", {"axes": str(axes)}
+        along, known = "axes, keepdims=True", {"axes": _axes(o, axes)}
         size = a / out
         if close(size, np.broadcast_to(size.max(axes, keepdims=True), a.shape)):
             for reduce in ("sum", "mean"):
@@ -102,12 +110,12 @@ def _cross_entropy(o: Observation, x: str) -> Iterator[Entry]:
                 yield text, {**letters, "n": "len(x)"}
 
 
-def _normal(axes: tuple[int, ...], eps: float, less: int, n: int) -> Entry:
+def _normal(axes: str, eps: float, less: int) -> Entry:
     """The gradient of (x - mean) / sqrt(var + eps); `less`: 1 if the variance is divided by n - 1."""
-    along, known = "axes, keepdims=True", {"axes": str(axes)}
+    along, known = "axes, keepdims=True", {"axes": axes}
     if less:
         letters = {**known, "rstd": f"1 / np.sqrt(x.var({along}, ddof=1) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
-        return f"rstd * (g - g.mean({along}) - z * (g * z).sum({along}) / (n - 1))", {"n": str(n), **letters}
+        return f"rstd * (g - g.mean({along}) - z * (g * z).sum({along}) / (n - 1))", {"n": "(x.size // x.sum(axes).size)", **letters}
     letters = {**known, "rstd": f"1 / np.sqrt(x.var({along}) + {eps})", "z": f"(x - x.mean({along})) * rstd"}
     return f"rstd * (g - g.mean({along}) - z * (g * z).mean({along}))", letters
 

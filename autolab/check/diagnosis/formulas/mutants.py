@@ -378,6 +378,9 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
         yield *_LEFT_OUT.get(name, ("step", f"the right one without {step}")), node.args[0]
     if name == "floor_divide" and len(node.args) == 2:
         yield "number", "the right one with a quotient that is not rounded down", ast.BinOp(node.args[0], ast.Div(), node.args[1])
+    if name == "sigmoid" and node.args:
+        threshold = ast.Compare(node.args[0], [ast.Gt()], [ast.Constant(0)])
+        yield "function", "the right one with a threshold (0 or 1) where sigmoid belongs", threshold
     if name in ("exp", "sigmoid") and node.args:
         turned = ast.UnaryOp(ast.USub(), node.args[0])
         yield "term sign", f"the right one with a minus sign put into {name}", _with_args(node, [turned, *node.args[1:]])

@@ -18,6 +18,7 @@ WHOLE: dict[str, Callable[..., Any]] = {
     "it is rounded up": np.ceil,
 }
 DECIMALS = range(1, 9)
+LEAST_DIGITS = 0.01  # relative: how far off float16 may be
 
 
 @quiet
@@ -30,7 +31,27 @@ def find_lost_digits(answered: Sequence[Observation], x: str) -> Mistake | None:
     for look in (_whole, _rounded, _half, _clipped):
         if text := look(pairs):
             return Mistake("clipped" if look is _clipped else "precision", text, several)
+    for name in (*answered[0].reference.inputs, "g"):
+        for dtype in (np.float16, np.float32):
+            if all(_is_of_fewer_digits(o, x, name, dtype) for o in answered):
+                text = f"has only the digits of {np.dtype(dtype)} in the values of {name} that it uses, for float64 inputs"
+                return Mistake("precision", text, several)
     return None
+
+
+def _is_of_fewer_digits(o: Observation, x: str, name: str, dtype: type) -> bool:
+    """Is it what is right for one array in another type?"""
+    value = np.asarray(o.g if name == "g" else o.names[name])
+    if value.dtype != np.float64 or np.abs(o.got[x] - o.want[x]).max(initial=0.0) > LEAST_DIGITS * np.abs(o.want[x]).max(initial=0.0):
+        return False
+    fewer = value.astype(dtype).astype(float)
+    if name == "g":
+        right = o.reference.gradient(x, fewer, o.names)
+    else:
+        right = o.reference.gradient(
+            x, o.g, o.reference.environment([fewer if y == name else o.names[y] for y in o.reference.inputs], o.settings)
+        )
+    return not close(o.want[x], right) and close(o.got[x], right)
 
 
 Pairs = list[tuple[np.ndarray, np.ndarray]]

@@ -165,7 +165,34 @@ def _lost(o: Observation, pair: Jacobians) -> Mistake | None:
     if not kept[lost.any(axis=1)].any():
         place = _slice(lost.any(axis=1), pair.out_shape, "g")
         return Mistake("one of many", f"uses only some entries of g: {place} g is never looked at", True)
-    return Mistake("term", f"misses some contributions: {int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be")
+    text = f"{int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be"
+    if which := _which(pair, lost & needed, needed):
+        return Mistake("term", f"{LEAVES_OUT} {which}: {text}")
+    return Mistake("term", f"misses some contributions: {text}")
+
+
+LEAVES_OUT = "leaves out"
+
+
+def _which(pair: Jacobians, lost: np.ndarray, needed: np.ndarray) -> str:
+    """By their place, which contributions are left out."""
+    if pair.out_shape == pair.x_shape and np.array_equal(lost, needed & np.eye(len(lost), dtype=bool)):
+        return "the effect of each entry on its own result"
+    for axis, of_one in ((1, "of the entries behind each result"), (0, "of the results that each entry goes into")):
+        before, after = (np.flip(np.flip(needed, axis).cumsum(axis), axis) if back else needed.cumsum(axis) for back in (False, True))
+        for which, rank in (("first", before), ("last", after)):
+            if needed.sum(axis).max() > 1 and np.array_equal(lost, needed & (rank == 1)):
+                return f"the {which} {of_one}"
+    for axis in range(len(pair.x_shape) if len(pair.x_shape) == len(pair.out_shape) else 0):
+        at_out, at_x = (np.indices(shape)[axis].ravel() for shape in (pair.out_shape, pair.x_shape))
+        away = at_x - at_out[:, None]
+        for back, where in ((away <= 0, "after"), (away >= 0, "before")):
+            steps = np.abs(away)
+            kept = steps[needed & ~lost]
+            if kept.size and kept.max() and np.all(back[needed]) and np.array_equal(lost, needed & (steps > kept.max())):
+                far = f"{int(kept.max())} step{'s' if kept.max() > 1 else ''}"
+                return f"what reaches an entry from results more than {far} {where} it along axis {axis}"
+    return ""
 
 
 def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
@@ -232,6 +259,11 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
             if times.max() > times.min() and close(ratio, count):
                 text = f"is averaged in part: each contribution is {how} by the number of entries that {whose}"
                 return Mistake("averaged", text, True)
+    yours = pair.yours[pair.needed]
+    if close(yours, np.full_like(yours, yours[0])):
+        sizes = [f" (1 / {n}, the size of axis {axis} of {pair.x})" for axis, n in enumerate(pair.x_shape) if np.isclose(yours[0] * n, 1)]
+        text = f"has one factor for all contributions, {number(yours[0])}{''.join(sizes[:1])}, where each result has one of its own"
+        return Mistake("constant", f"{text}, as the number of entries behind it")
     if close(ratio, np.full_like(ratio, ratio[0])):
         return Mistake("factor", f"{text}, each {number(ratio[0])} times the right one")
     i, j = divmod(int(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0)))), wrong.shape[1])
@@ -253,6 +285,8 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
     if not (right & ~yours).any():
         return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
     if found := of_another_axis(o, pair) or _misplaced(pair, yours, right) or _one_place(o, pair, yours, right):
+        return found
+    if found := _by_sign(o, pair, yours, right):
         return found
     if not (yours & right).any() and (index := name_of_index(o)):
         return Mistake(
@@ -276,7 +310,8 @@ def _counted_once(o: Observation, pair: Jacobians) -> Mistake | None:
     if np.array_equal(heard, pair.needed) and whole.min() == 1:
         text = "counts each entry once for each result, and some go into a result several times: each overwrites the one before (=)"
         return Mistake("overwritten", f"{text}, where they have to be added (+=)", True)
-    return Mistake("overwritten", OVERWRITTEN, True) if heard.sum(axis=0).max() == 1 else None
+    lost = heard.sum(axis=0).max() == 1 and not np.array_equal(heard, pair.needed)
+    return Mistake("overwritten", OVERWRITTEN, True) if lost else None
 
 
 def _wrapped(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
@@ -318,6 +353,18 @@ def _one_place(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.nda
     return None
 
 
+def _by_sign(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """Are the entries that are reached those of one sign, whatever forward did?"""
+    values = np.ravel(o.names[pair.x])
+    if values.size != right.shape[1]:
+        return None
+    for word, of_sign in (("positive", values > 0), ("negative", values < 0)):
+        if of_sign.any() and not of_sign.all() and np.array_equal(yours.any(axis=0), of_sign):
+            text = f"reaches the entries of {pair.x} that are {word} and no others, as a relu does: forward chose in another way"
+            return Mistake("mask", text, True)
+    return None
+
+
 def _example(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> str:
     """The first result that comes from one entry, and where its g goes instead."""
     single = np.flatnonzero((yours.sum(axis=1) == 1) & (right.sum(axis=1) == 1) & (yours != right).any(axis=1))
@@ -332,12 +379,35 @@ def _misplaced(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake
     if pair.out_shape == pair.x_shape and np.array_equal(yours, right.T) and not np.array_equal(right, right.T):
         text = "runs the wrong way: it collects from the entries before where those after belong, or the other way round"
         return Mistake("flipped", text, True)
+    if found := _copies(pair, yours, right):
+        return found
     same_count, one_number = np.array_equal(yours.sum(axis=0), right.sum(axis=0)), np.ptp(pair.right[right]) < 1e-12
     if same_count and one_number and close(np.sort(pair.yours, axis=0), np.sort(pair.right, axis=0)):
         first = int(np.argmax((yours != right).any(axis=0)))
         at = [int(i) for i in np.unravel_index(first, pair.x_shape)]
         text = f"collects from the wrong entries of g: at {pair.x}{at} it uses {_entries(yours[:, first], pair)}, which came from elsewhere"
         return Mistake("permutation", text)
+    return None
+
+
+def _copies(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """Copies of the whole array side by side, or each entry repeated: one is taken for the other."""
+    if len(pair.out_shape) != len(pair.x_shape) or any(m % n for m, n in zip(pair.out_shape, pair.x_shape, strict=True)):
+        return None
+    at_out, at_x = (np.indices(shape).reshape(len(shape), -1) for shape in (pair.out_shape, pair.x_shape))
+    times = np.array(pair.out_shape) // pair.x_shape
+    tile = np.all((at_out % np.array(pair.x_shape)[:, None])[:, :, None] == at_x[:, None], axis=0)
+    repeat = np.all((at_out // times[:, None])[:, :, None] == at_x[:, None], axis=0)
+    for a, b, text in (
+        (tile, repeat, "adds up what belongs to copies of the whole array side by side (tile), and forward repeats each entry (repeat)"),
+        (
+            repeat,
+            tile,
+            "adds up what belongs to each entry repeated (repeat), and forward lays copies of the whole array side by side (tile)",
+        ),
+    ):
+        if np.array_equal(yours, a) and np.array_equal(right, b):
+            return Mistake("permutation", text, True)
     return None
 
 

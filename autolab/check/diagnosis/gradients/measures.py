@@ -23,6 +23,7 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "standard deviation": lambda a, axes: a.std(axes, keepdims=True),
     "norm without its mean": lambda a, axes: np.sqrt(((a - a.mean(axes, keepdims=True)) ** 2).sum(axes, keepdims=True)),
     "largest entry": lambda a, axes: a.max(axes, keepdims=True),
+    "exponential of the largest entry": lambda a, axes: np.exp(a.max(axes, keepdims=True)),  # a shift at one of two places
     "sum of exponentials": lambda a, axes: np.exp(a).sum(axes, keepdims=True),
 }
 

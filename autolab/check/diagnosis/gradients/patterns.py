@@ -148,6 +148,15 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
             return Mistake("permutation", f"{halves}: it is rolled by {by} of {want.shape[axis]} places along axis {axis}", mover)
         text = f"is rolled by {by} of {want.shape[axis]} places along axis {axis} of {x}: it has the right numbers, that much too far on"
         return Mistake("permutation", text, mover)
+    if all(o.g.ndim < o.want[x].ndim and close(o.got[x], np.resize(o.g, o.want[x].shape)) for o in wrong):
+        text = f"repeats g in the order of its numbers until {x} is full: the axis that forward removed was not put back in its place"
+        return Mistake("permutation", text, mover, hint="keepdims")
+    for axis in range(want.ndim):
+        if all(o.want[x].ndim > axis and _at_one_place(o.got[x], axis) and not _at_one_place(o.want[x], axis) for o in wrong):
+            text = (
+                f"fills the same places of each line along axis {axis} of {x}: forward chose its entries by their size, not by their place"
+            )
+            return Mistake("places", text, mover)
     text = f"has the right numbers {WRONG_PLACES}"
     for at in np.argwhere(~np.isclose(got, want)):
         value = want[tuple(at)]
@@ -155,6 +164,12 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
             text += f": {BELONGS} {at.tolist()} is at {np.argwhere(np.isclose(got, value))[0].tolist()}"
             break
     return Mistake("permutation", text, mover)
+
+
+def _at_one_place(a: np.ndarray, axis: int) -> bool:
+    """Are the same entries of each line not 0, and the others 0?"""
+    heard = np.moveaxis(a, axis, -1).reshape(-1, a.shape[axis]) != 0
+    return len(heard) > 2 and not heard.all() and bool(np.all(heard == heard[0]))
 
 
 def _rolled(o: Observation, x: str) -> tuple[int, int] | None:

@@ -95,6 +95,13 @@ BY_SIZE: list[tuple[str, str, Test]] = [
     ("mask", "gives all parts of g to the smallest entry of each line" + INSTEAD, lambda c: c.rank(c.yours) == 0),
     ("permutation", "uses the rank of an entry for its place, or its place for its rank", lambda c: c.yours == c.rank(c.right)),
 ]
+BY_ABSOLUTE = (
+    "mask",
+    "gives g to the entry with the largest absolute value" + INSTEAD,
+    lambda c: (
+        (c.yours == c.right) | ((c.values[c.line, c.yours] < 0) & (np.abs(c.values[c.line, c.yours]) > np.abs(c.values[c.line, c.right])))
+    ),
+)
 BY_PLACE: list[tuple[str, str, Test]] = [
     ("flipped", "counts the places of its entries from the other end", lambda c: c.yours == c.n - 1 - c.right),
     ("flipped", "takes g in the opposite order: the last part first", lambda c: (c.place >= 0) & (c.yours == _opposite(c))),
@@ -128,9 +135,9 @@ def find_selection(wrong: Sequence[Observation], x: str) -> Mistake | None:
         choices.append(found)
     if sum(np.sum(c.yours != c.right) for c in choices) < LEAST:
         return None
-    for family, text, test in (*TESTS, *(BY_SIZE if all(c.is_by_size for c in choices) else ()), *BY_PLACE):
+    for family, text, test in (*TESTS, *(BY_SIZE if all(c.is_by_size for c in choices) else ()), *BY_PLACE, BY_ABSOLUTE):
         if all(np.all(test(c) | (c.yours == c.right) * (family == "tie")) for c in choices):
-            return Mistake(family, text, len(wrong) > 1)
+            return Mistake(family, text, len(wrong) > 1 and test is not BY_ABSOLUTE[2])
     return None
 
 

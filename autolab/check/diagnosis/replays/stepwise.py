@@ -98,6 +98,7 @@ class Chain:
         self.words = list(inputs)
         self.steps: list[RowCall] = []
         self.memo: dict[Any, Any] = {}
+        self.constant: set[int | None] = set()  # what nothing comes back to, such as a largest entry that is taken off: a rule has it so
         self.received: np.ndarray | None = None  # a gradient that slips have to explain
         tensors = [from_numpy(np.array(a)) if np.asarray(a).dtype.kind == "f" else a for a in inputs.values()]
         self._places = {id(t): k for k, t in enumerate(tensors) if isinstance(t, Tensor)}
@@ -148,13 +149,16 @@ class Chain:
 
     def _back(self, g: np.ndarray) -> None:
         self.gradients = self._sent({self.last: g}, len(self.steps), keep=True)
+        parts = [(s, step.passed[k], step.incoming) for step in self.steps for k, s in enumerate(step.sources) if k in step.passed]
+        moved = {s for s, passed, incoming in parts if np.abs(passed).max(initial=0.0) > 1e-12 * np.abs(incoming).max(initial=0.0)}
+        self.constant = {s for s, _, _ in parts} - moved - set(range(len(self.inputs)))
 
     def _sent(self, pending: dict[int, np.ndarray], below: int, keep: bool = False) -> dict[int, np.ndarray]:
         """What arrives at each place if this is sent back through the steps before number `below`."""
         arrived = dict(pending)
         for step in reversed(self.steps[:below]):
             g = arrived.get(step.place)
-            if g is None:
+            if g is None or step.place in self.constant:
                 continue
             if keep:
                 step.incoming = g
@@ -204,6 +208,8 @@ class Chain:
         values = list(self.values)
         values[at] = value
         for step in self.steps:
+            if step.place in self.constant:
+                continue
             raw = step.names["raw"]
             raw = [values[s] if s is not None and step.has_rule(k) else raw[k] for k, s in enumerate(step.sources)]
             values[step.place] = np.asarray(step.row.forward(*raw, **{k: step.names[k] for k in step.row.settings}))
@@ -255,7 +261,7 @@ def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[..., An
 SAID = {"mul": "the product", "div": "the quotient", "add": "the addition", "sum": "the sum", "sub": "the difference",
         "rsub": "the difference", "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
         "matmul": "the matrix product", "mm": "the matrix product", "mv": "the matrix product", "bmm": "the matrix product",
-        "linear": "the linear layer"}  # fmt: skip
+        "linear": "the linear layer", "amax": "the maximum", "amin": "the minimum", "slice": "the slice"}  # fmt: skip
 
 
 def row_in_words(name: str) -> str:
@@ -374,6 +380,11 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
         yield _at(x, "forward", f"has {name} where its derivative belongs", i, k, lambda _, step: step.incoming * step.names["out"])
         text = f"asks g where {name} let something through: the mask belongs to the forward values"
         yield _at(x, "mask from g", text, i, k, lambda _, step: np.where(step.incoming > 0, step.incoming, 0))
+        for other, slope in SLOPES.items() if row.name in CURVES else ():
+            if other != row.name:
+                text = f"has the slope of {other} where that of {name} belongs"
+                yield _at(x, "function", text, i, k, lambda _, step, slope=slope: _some_slope(
+                    step, step.incoming * slope(step.names["raw"][0], step.names["out"])))  # fmt: skip
     text = f"does not use what comes back from after {name}: it starts there with 1"
     if np.array_equal(step.incoming, chain.g):
         text = f"is without g in what goes back through {name}: g is taken for 1 there"
@@ -396,6 +407,14 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
         for axis in (None, 0, -1, 1):
             text = f"takes {name} along another axis than forward did"
             yield _at(x, "axis", text, i, k, lambda _, step, axis=axis: _again(step, k, step.incoming, axis=axis))
+
+
+CURVES = {"relu", "sigmoid", "tanh", "exp", "log", "sin", "cos", "silu", "softplus", "erf", "sinh", "cosh", "atan"}
+# What people multiply by, of the input and the result of a step: the slope of one function is taken for that of another.
+SLOPES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "relu": lambda x, out: x > 0, "sigmoid": lambda x, out: out * (1 - out), "tanh": lambda x, out: 1 - out * out,
+    "exp": lambda x, out: out, "log": lambda x, out: 1 / x, "sin": lambda x, out: np.cos(x),
+}  # fmt: skip
 
 
 def _in_words(chain: Chain, step: RowCall, text: str) -> str:

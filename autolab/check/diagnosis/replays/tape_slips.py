@@ -89,6 +89,29 @@ def _entry(value: Any, k: int) -> Any:
     return kept
 
 
+SEPARATELY = "adds up the two factors of a matrix product by themselves"
+PARTNERS = ": each entry has its own partner, and is multiplied by that before anything is added up"
+
+
+def _reduced(s: Sequence[Any], one: Callable, other: Callable) -> Any:
+    """Both factors of a matrix product without the axis that is summed."""
+    return one(_only(np.ndim(s[0]) > 1 and np.ndim(s[1]) > 1, s)[0], -1, keepdims=True) * other(s[1], -2, keepdims=True)
+
+
+def _sums_of_parts(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+    """An einsum of factors that are each added up along the first axis, which it sums."""
+    n = _only(len(s) > 1 and all(np.ndim(a) and len(a) == len(s[0]) for a in s), len(s[0]))
+    return node.function(*(np.broadcast_to(np.sum(a, 0, keepdims=True), np.shape(a)) for a in s)) / n
+
+
+def _axes_exchanged(k: int, i: int, j: int) -> Slip:
+    def slip(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+        a = _only(k < len(s) and np.ndim(s[k]) >= -i, s)[k]
+        return node.function(*s[:k], np.swapaxes(a, i, j), *s[k + 1 :])
+
+    return slip
+
+
 WITHOUT = "is the right one without one of its factors{where}"
 TERM = "misses one of its terms{where}"
 MULTIPLES = [("constant", f"has one of its terms {said} as large as it should be{{where}}", c) for said, c in (("twice", 2), ("half", 0.5))]
@@ -145,6 +168,12 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
         ("factor", WITHOUT, _source(0)),
         ("factor", WITHOUT, _source(1)),
         ("operation", "multiplies entry by entry where a matrix product belongs{where}", lambda t, n, s, v: s[0] * s[1]),
+        ("upstream collapsed", f"{SEPARATELY}, and multiplies the sums{{where}}{PARTNERS}", lambda t, n, s, v: _reduced(s, np.sum, np.sum)),
+        (
+            "upstream collapsed",
+            f"{SEPARATELY}, and multiplies a sum by a mean{{where}}{PARTNERS}",
+            lambda t, n, s, v: _reduced(s, np.sum, np.mean),
+        ),
     ],
     "swapaxes": [("transposed", "lacks one of its transposes{where}", _source(0))],
     "where": [
@@ -172,6 +201,14 @@ SLIPS["half_diagonal"] = [
     ("mask", "halves a whole triangle, where its diagonal alone is halved{where}", lambda t, n, s, v: s[0] / 2),
     ("mask", "leaves the diagonal out, where half of it belongs{where}", lambda t, n, s, v: 2 * v - s[0]),
 ]
+SLIPS["einsum"] = [
+    ("upstream collapsed", f"adds up the factors of an einsum by themselves, and multiplies the sums{{where}}{PARTNERS}", _sums_of_parts),
+    *(
+        ("transposed", "has two axes of a factor in an einsum exchanged{where}", _axes_exchanged(k, i, j))
+        for k in range(3)
+        for i, j in ((-2, -1), (-3, -1), (-3, -2))
+    ),
+]
 SLIPS["without_diagonal"] = [("mask", "does not set the diagonal to 0 where it belongs{where}", _source(0))]
 SLIPS["differences"] = [
     ("term sign", "has the differences of the eigenvalues the wrong way round{where}", lambda t, n, s, v: np.swapaxes(v, -1, -2)),
@@ -195,6 +232,7 @@ for _name, _other in OTHERS.items():
         ("transform" if "fft" in _name else "function", f"is the right one without its {_name}{{where}}", _source(0)),
     ]
 CONJUGATED = ("conjugate", "has the conjugate of a value where the value itself belongs{where}", lambda t, n, s, v: np.conj(v))
+SPREADS = {"forward var": ("variance", 1.0), "forward std": ("standard deviation", 0.5)}
 TRIANGLES = {*triangles.OTHER, "half_diagonal"}
 POWERS = {"square": "its square", "power": "its power", "sqrt": "its root", "reciprocal": "its inverse"}
 SOLVERS = {"inv": "inverse", "solve": "solution", "pinv": "inverse"}
@@ -235,7 +273,11 @@ ALONG = [("axis", f"takes its {{name}} along {said}{{where}}", _along(axis))
 def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
     """What may go wrong in one operation by itself."""
     yield from SLIPS.get(node.name, ())
-    if node.name in POWERS:
+    if node.name in SPREADS:
+        said, power = SPREADS[node.name]
+        text = f"divides by n - 1 in the {said} of forward, where n belongs"
+        yield "constant", text, lambda t, n, s, v: v * _bessel(s[0], v) ** power
+    elif node.name in POWERS:
         yield "power", f"has a value where {POWERS[node.name]} belongs{{where}}", _source(0)
     elif node.name in SOLVERS:
         yield "function", f"has a matrix where {SOLVERS[node.name]} belongs{{where}}", _source(0)
@@ -360,9 +402,12 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
     spent = o.memo.get("tape work", 0)
     most = max(MOST_WORK, spent + LEAST_WORK)
     costs = {line: len(known.tape.after(tuple(nodes))) for line, nodes in known.by_line.items()}
-    for line in sorted(costs, key=costs.__getitem__):
+    in_order = sorted(costs, key=costs.__getitem__)
+    alone = ((line, _slips(known.tape.nodes[known.by_line[line][0]])) for line in in_order)
+    exchanged = ((line, _other_values(known, known.by_line[line])) for line in in_order)  # which are many
+    for line, several in chain(alone, exchanged):
         nodes, where = known.by_line[line], _where(line)
-        for name, text, slip in (*_slips(known.tape.nodes[nodes[0]]), *_other_values(known, nodes)):
+        for name, text, slip in several:
             o.memo["tape work"] = spent = spent + costs[line]
             if spent > most:
                 return

@@ -105,9 +105,8 @@ class Trace:
                 tape.results.append(-1)
                 ran.append((run, raw, (values[run.places[0]],)))
                 continue
-            arguments = [raw] if run.row.variadic else raw
             settings = {**run.settings, **(changed or {}).get(number, {})}
-            result = _opaque(tape, lambda *a, run=run, settings=settings: run.row.forward(*a, **settings), arguments)
+            result = _opaque(tape, _forward_of(run.row, settings), raw)
             results = result if isinstance(result, tuple) else (result,)
             values |= zip(run.places, results, strict=True)
             tape.results.append(getattr(results[0], "node", -1))
@@ -144,6 +143,16 @@ class Trace:
         return arrived[x]
 
 
+def _forward_of(row: Any, settings: Mapping[str, Any]) -> Callable:
+    """A row with its settings, by a name of its own: what goes wrong in it goes wrong on the way there."""
+
+    def forward(*arguments: Any) -> Any:
+        return row.forward(*arguments, **settings)
+
+    forward.__name__ = f"forward {row.name}"
+    return forward
+
+
 def incoming_of_row(g: Any, result: Any) -> Any:
     """What comes back to a row, and which result it belongs to: a slip may bring in the result."""
     return g
@@ -153,7 +162,8 @@ def _noted(tape: Tape, function: Callable, arguments: tuple) -> Any:
     """What a rule gives, with each of its operations noted; one that writes in place is noted as a whole."""
     with contextlib.suppress(CannotReplay):
         value = function(*arguments)
-        if isinstance(tape, Unnoted) or (isinstance(value, Asking) and value.tape is tape):
+        parts = value if isinstance(value, (list, tuple)) else [value]  # of a row that takes a list, one for each
+        if isinstance(tape, Unnoted) or all(isinstance(part, Asking) and part.tape is tape for part in parts):
             return value
     return _opaque(tape, function, arguments)
 

@@ -1,0 +1,251 @@
+"""A forward that is written for arrays, on tensors: the words are NumPy's, and rows of the table do the work.
+
+A tensor has PyTorch's methods: its `x.std()` divides by n - 1, its `x.max(axis)` gives places as well, `np.einsum` does not know it. So
+forward is given tensors whose methods and functions mean what NumPy's mean. Then the engine can differentiate it, and a slip in it can be
+looked for step by step. What is not known here raises, and so does whatever would take the numbers out: nothing is taken for a constant.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import autolab
+from autolab.engine.tensor import NUMPY_FUNCTIONS, Tensor
+
+
+class NotFollowed(AttributeError, TypeError):
+    """Something of NumPy that no row of the table does."""
+
+
+class NumPyTensor:
+    """A tensor that forward takes for an array."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = tensor
+
+    def __array__(self, *args: Any, **settings: Any) -> Any:
+        raise NotFollowed("its numbers would be constants")
+
+    __float__ = __int__ = __bool__ = __index__ = item = tolist = __array__
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **settings: Any) -> Any:
+        if method == "reduce":
+            return _called(ALONG[ufunc.__name__], args, {"axis": 0} | settings)
+        if method != "__call__" or settings or (function := FUNCTIONS.get(ufunc) or NUMPY_FUNCTIONS.get(ufunc)) is None:
+            raise NotFollowed(f"{ufunc.__name__}.{method}")
+        return _called(function, args, {})
+
+    def __array_function__(self, function: Callable, types: Any, args: Any, settings: Any) -> Any:
+        known = FUNCTIONS.get(function) or NUMPY_FUNCTIONS.get(function)
+        if known is None:  # made of others, or it asks for numbers, which raises
+            return function._implementation(*args, **settings)  # type: ignore[attr-defined]
+        return _called(known, args, settings)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS:
+            raise NotFollowed(f"the method {name} of an array")
+        return lambda *args, **settings: _called(METHODS[name], (self, *args), settings)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _called(operator.getitem, (self, key), {})
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        places = np.arange(self.size).reshape(self.shape)[_plain(key)]
+        value = autolab.broadcast_to(_unwrapped(value) + autolab.zeros((), dtype=self.tensor.dtype), places.shape).reshape(-1)
+        self.tensor = self.tensor.reshape(-1).index_put((autolab.from_numpy(places.reshape(-1)),), value).reshape(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        return (self[k] for k in range(len(self)))
+
+    shape = property(lambda self: tuple(self.tensor.shape))
+    ndim = property(lambda self: self.tensor.ndim)
+    size = property(lambda self: self.tensor.numel())
+    dtype = property(lambda self: self.tensor.payload.dtype)
+    T = property(lambda self: _called(_transpose, (self,), {}))
+    mT = property(lambda self: _called(lambda x: x.mT, (self,), {}))
+    real = property(lambda self: _called(lambda x: x.real if x.is_complex() else x, (self,), {}))
+    imag = property(lambda self: _called(lambda x: x.imag, (self,), {}))
+
+
+def _operator(name: str) -> Callable:
+    work = getattr(operator, name)
+
+    def one(self: NumPyTensor, *other: Any) -> Any:
+        return _called(work, (self, *other), {})
+
+    return one
+
+
+def _reflected(name: str) -> Callable:
+    work = getattr(operator, name)
+
+    def one(self: NumPyTensor, other: Any) -> Any:
+        return _called(work, (other, self), {})
+
+    return one
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    setattr(NumPyTensor, f"__{_name}__", _operator(_name))
+    setattr(NumPyTensor, f"__r{_name}__", _reflected(_name))
+for _name in ("neg", "pos", "abs", "lt", "le", "gt", "ge", "eq", "ne", "invert", "and_", "or_"):
+    setattr(NumPyTensor, f"__{_name.strip('_')}__", _operator(_name))
+
+
+def _called(function: Callable, args: Any, settings: Any) -> Any:
+    """What a function on tensors gives for these."""
+    return _wrapped(function(*map(_unwrapped, args), **{name: _unwrapped(value) for name, value in settings.items()}))
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, NumPyTensor):
+        return value.tensor
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
+        return autolab.from_numpy(np.array(value))
+    return type(value)(map(_unwrapped, value)) if type(value) in (tuple, list) else value
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return NumPyTensor(value)
+    return tuple(map(_wrapped, value)) if isinstance(value, (tuple, list)) and not isinstance(value, autolab.Size) else value
+
+
+def _plain(key: Any) -> Any:
+    """A key whose numbers are only places."""
+    if isinstance(key, NumPyTensor):
+        return key.tensor.detach().numpy()
+    return tuple(map(_plain, key)) if isinstance(key, tuple) else key
+
+
+# ---------- NumPy's words
+
+
+def _transpose(x: Tensor, *axes: Any) -> Tensor:
+    axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return x if x.ndim < 2 and not axes else x.permute(*(axes or range(x.ndim)[::-1]))
+
+
+def _spread(name: str) -> Callable:
+    """Variance or deviation: NumPy divides by n where nothing is said."""
+
+    def one(x: Tensor, axis: Any = None, ddof: float = 0, keepdims: bool = False, correction: Any = None) -> Tensor:
+        return getattr(x, name)(axis, correction=ddof if correction is None else correction, keepdim=keepdims)
+
+    return one
+
+
+def _extreme(name: str) -> Callable:
+    def one(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+        return getattr(x, name)(axis, keepdim=keepdims) if axis is not None else getattr(x, name)(keepdim=keepdims)
+
+    return one
+
+
+def _diag(x: Tensor, k: int = 0) -> Tensor:
+    return autolab.diag(x, k)
+
+
+def _windows(x: Tensor, window_shape: Any, axis: Any = None) -> Tensor:
+    sizes, axes = (value if isinstance(value, tuple) else (value,) for value in (window_shape, range(x.ndim)[0] if axis is None else axis))
+    if axis is None and len(sizes) != x.ndim:
+        raise NotFollowed("windows of all axes")
+    axes = tuple(range(x.ndim)) if axis is None else axes
+    for size, at in zip(sizes, axes, strict=True):
+        x = x.unfold(at, size, 1)
+    return x
+
+
+def _norm(x: Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+    if ord is None:
+        return autolab.linalg.vector_norm(x, 2, axis, keepdims)
+    return autolab.linalg.norm(x, ord, axis, keepdims)
+
+
+def _dot(x: Any, y: Any) -> Any:
+    return x * y if not (np.ndim(x) and np.ndim(y)) else x @ y
+
+
+def _take(x: Tensor, indices: Any, axis: Any = None) -> Any:
+    return x.reshape(-1)[indices] if axis is None else x[(slice(None),) * (axis % x.ndim) + (indices,)]
+
+
+def _repeat(x: Tensor, repeats: Any, axis: Any = None) -> Tensor:
+    return (x.reshape(-1) if axis is None else x).repeat_interleave(repeats, 0 if axis is None else axis)
+
+
+def _clip(x: Tensor, low: Any = None, high: Any = None) -> Tensor:
+    return x.clip(low, high)
+
+
+def _median(x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
+    """The middle one, or the mean of the middle two."""
+    n = x.shape[axis]
+    middle = x.sort(axis)[0].narrow(axis, (n - 1) // 2, 2 - n % 2)
+    return middle.mean(axis, keepdim=keepdims)
+
+
+def _svd(x: Tensor, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    return autolab.linalg.svd(x, full_matrices=full_matrices) if compute_uv else autolab.linalg.svdvals(x)
+
+
+ALONG: dict[str, Callable] = {
+    "add": lambda x, axis=None, keepdims=False: x.sum(axis, keepdim=keepdims),
+    "multiply": lambda x, axis=None, keepdims=False: x.prod(axis, keepdim=keepdims),
+    "maximum": _extreme("amax"),
+    "minimum": _extreme("amin"),
+}
+METHODS: dict[str, Callable] = {
+    **{name: getattr(Tensor, name) for name in "reshape swapaxes argmax argmin argsort all any round conj".split()},
+    "sum": ALONG["add"], "prod": ALONG["multiply"], "max": _extreme("amax"), "min": _extreme("amin"),
+    "mean": lambda x, axis=None, keepdims=False: x.mean(axis, keepdim=keepdims), "var": _spread("var"), "std": _spread("std"),
+    "cumsum": lambda x, axis: x.cumsum(axis), "cumprod": lambda x, axis: x.cumprod(axis),
+    "ravel": lambda x: x.reshape(-1), "flatten": lambda x: x.reshape(-1), "copy": lambda x: x, "astype": lambda x, _: x,
+    "squeeze": lambda x, axis=None: x.squeeze() if axis is None else x.squeeze(axis), "transpose": _transpose, "dot": _dot,
+    "repeat": _repeat, "take": _take, "clip": _clip, "trace": lambda x: x.trace(),
+    "diagonal": lambda x, offset=0: x.diagonal(offset, -2, -1),
+}  # fmt: skip
+FUNCTIONS: dict[Any, Callable] = {
+    np.std: METHODS["std"], np.var: METHODS["var"], np.max: METHODS["max"], np.min: METHODS["min"], np.sum: METHODS["sum"],
+    np.mean: METHODS["mean"], np.prod: METHODS["prod"], np.transpose: _transpose, np.ravel: METHODS["ravel"], np.copy: METHODS["copy"],
+    np.repeat: _repeat, np.take: _take, np.clip: _clip, np.dot: _dot, np.median: _median, np.diag: _diag, np.square: lambda x: x * x,
+    np.trace: METHODS["trace"], np.diagonal: METHODS["diagonal"], np.outer: lambda x, y: x.reshape(-1, 1) * y.reshape(-1),
+    np.einsum: lambda equation, *xs: autolab.einsum(equation, *xs), np.diff: lambda x, n=1, axis=-1: x.diff(n, axis),
+    np.sort: lambda x, axis=-1: x.sort(axis)[0], np.zeros_like: lambda x: autolab.zeros(x.shape, dtype=x.dtype),
+    np.ones_like: lambda x: autolab.ones(x.shape, dtype=x.dtype), np.empty_like: lambda x: autolab.zeros(x.shape, dtype=x.dtype),
+    np.linalg.norm: _norm, np.linalg.svd: _svd, np.lib.stride_tricks.sliding_window_view: _windows,
+    np.tensordot: lambda x, y, axes=2: autolab.tensordot(x, y, axes), np.hstack: lambda xs: autolab.hstack(xs),
+    np.vstack: lambda xs: autolab.vstack(xs), np.abs: lambda x: x.abs(),
+    **{getattr(np.linalg, name): lambda *xs, name=name, **settings: getattr(autolab.linalg, name)(*xs, **settings)
+       for name in "cholesky inv solve det slogdet eigh eigvalsh pinv qr matrix_power multi_dot".split()},
+    **{getattr(np.fft, name): lambda *xs, name=name, **settings: getattr(autolab.fft, name)(*xs, **settings)
+       for name in "fft ifft rfft irfft".split()},
+}  # fmt: skip
+
+
+def _as_array(value: Any) -> Any:
+    """What forward is given: an index is one."""
+    if not isinstance(value, Tensor):
+        return value
+    return NumPyTensor(value) if value.payload.dtype.kind in "fc" else value.payload
+
+
+def on_tensors(forward: Callable) -> Callable:
+    """A forward for arrays as a function on tensors."""
+
+    def function(*tensors: Any, **settings: Any) -> Any:
+        result = forward(*map(_as_array, tensors), **settings)
+        if not isinstance(result, NumPyTensor):
+            raise NotFollowed("the result comes from elsewhere")
+        return result.tensor
+
+    return function

@@ -1,0 +1,107 @@
+"""A forward written in NumPy's words, without a rule: the engine differentiates it as arrays mean it, and slips in it are named."""
+
+import numpy as np
+import pytest
+
+from autolab.check import Spec, check, derivative_of_forward
+from autolab.check.run.numpy_tensor import NotFollowed, on_tensors
+from autolab.check.run.reference import Reference
+from autolab.engine.op import GENERAL, Op
+from autolab.torch_api.creation import from_numpy
+
+X = np.random.default_rng(3).uniform(0.3, 1.7, (4, 4))
+INDEX = np.array([2, 0, 2])
+
+
+def filled(x):
+    out = np.empty_like(x)
+    for t in range(len(x)):
+        out[t] = 2 * x[t] + (out[t - 1] if t else 0)
+    return out
+
+
+FORWARDS = [
+    lambda x: (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True),
+    lambda x: x / x.var(0, ddof=1),
+    lambda x: np.std(x, 0) + np.var(x, axis=1, ddof=1) + np.var(x),
+    lambda x: (x - x.min(-1, keepdims=True)) / (np.max(x, -1, keepdims=True) - x.min()),
+    lambda x: np.log(np.diag(np.exp(x) / np.exp(x).sum(-1, keepdims=True))).mean(),
+    lambda x: np.einsum("ij,kj->ik", x, x) + np.trace(x) * np.outer(x[0], x[:, 1]),
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, 3, axis=-1)[..., ::2, :].max(-1),
+    lambda x: np.median(x, -1) + np.median(x[:, :3], axis=-1),
+    lambda x: np.linalg.norm(x, axis=-1) + np.linalg.norm(x) * np.linalg.norm(x, "nuc"),
+    lambda x: np.linalg.svd(x, compute_uv=False).sum() + np.linalg.slogdet(x @ x.T)[1],
+    lambda x: np.linalg.cholesky(x @ x.T + np.eye(4)) + np.linalg.solve(x, x.T[0]),
+    lambda x: np.abs(np.fft.rfft(x)) ** 2,
+    lambda x: np.diff(x, axis=0) ** 2 + np.square(x)[1:].T.transpose(1, 0),
+    lambda x: x.repeat(2, 0)[INDEX] + np.repeat(x, 3, axis=1)[INDEX, ::3] + x.take(INDEX, axis=0),
+    lambda x: x.reshape(2, -1).cumsum(1).prod(1) + np.sort(x.ravel())[:2] + np.clip(x, 0.5, 1).sum(),
+    lambda x: np.add.reduce(x, axis=1) + np.maximum.reduce(x, 1) + np.dot(x, x[0]) + abs(-x)[0] ** 1.5 / 2**x,
+    filled,
+]
+
+
+@pytest.mark.parametrize("forward", FORWARDS)
+def test_the_engine_gives_the_derivative_of_what_arrays_do(forward):
+    right = Reference.of(Op("forward", forward, GENERAL, x=derivative_of_forward))
+    names = right.environment([X], {})
+    g = np.random.default_rng(1).normal(size=names["out"].shape)
+    steps = [X + s * 1e-6 * d for d in np.eye(16).reshape(16, 4, 4) for s in (1, -1)]
+    up, down = (np.stack([np.sum(g * forward(a)) for a in steps[k::2]]) for k in (0, 1))
+    np.testing.assert_allclose(right.gradient("x", g, names).ravel(), (up - down) / 2e-6, rtol=1e-5, atol=1e-6)
+    assert right.on_tensors and right.precision == 1e-12
+
+
+@pytest.mark.parametrize("escape", [np.asarray, float, lambda x: x.tobytes(), lambda x: x if x.sum() > 0 else -x])
+def test_what_would_take_numbers_out_is_not_followed(escape):
+    with pytest.raises(NotFollowed):
+        on_tensors(lambda x: x * escape(x.sum()))(from_numpy(X))
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def margin(x, y):
+    return np.log(np.diag(softmax(x @ y.T))).sum()
+
+
+def groups(x, *, eps):
+    h = x.reshape(len(x), 2, -1)
+    return ((h - h.mean(-1, keepdims=True)) / np.sqrt(h.var(-1, keepdims=True) + eps)).reshape(x.shape)
+
+
+def groups_rule(g, x, eps, mean=True, var=True):
+    h, d = x.reshape(len(x), 2, -1), g.reshape(len(x), 2, -1)
+    s = np.sqrt(h.var(-1, keepdims=True) + eps)
+    n = (h - h.mean(-1, keepdims=True)) / s
+    return ((d - mean * d.mean(-1, keepdims=True) - var * n * (d * n).mean(-1, keepdims=True)) / s).reshape(x.shape)
+
+
+GROUPS = Spec("groups", Op("groups", groups, GENERAL, x=derivative_of_forward), shapes=(((3, 6),), ((4, 4),)), settings=({"eps": 0.1},))
+MARGIN = Spec("margin", Op("margin", margin, GENERAL, x=derivative_of_forward, y=derivative_of_forward), shapes=(((5, 3), (5, 3)), ((4, 4), (4, 4))))  # fmt: skip
+
+
+def margin_rule(g, x, y, axis=-1, turned=True):
+    d = g * (np.eye(len(x)) - softmax(x @ y.T, axis))
+    return d @ y, (d.T if turned else d) @ x
+
+
+@pytest.mark.parametrize(
+    ("spec", "rule", "words"),
+    [
+        (GROUPS, lambda g, x, eps: groups_rule(g, x, eps, mean=False), "through mean"),
+        (GROUPS, lambda g, x, eps: groups_rule(g, x, eps, var=False), "through var"),
+        (MARGIN, lambda g, x, y: margin_rule(g, x, y, axis=0), "another axis"),
+        (MARGIN, lambda g, x, y: margin_rule(g, x, y, turned=False), "transposed"),
+    ],
+)
+def test_a_slip_in_such_a_forward_is_named(spec, rule, words):
+    found = check(spec, rule).diagnoses
+    assert words in found[0].text and "Or it" not in found[0].text
+
+
+@pytest.mark.parametrize("spec", [GROUPS, MARGIN])
+def test_a_right_rule_for_it_passes(spec):
+    assert check(spec, groups_rule if spec is GROUPS else margin_rule).passed
