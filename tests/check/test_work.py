@@ -108,3 +108,20 @@ def test_what_is_right_where_nothing_is_compared_is_not_worked_out():
     spec = Spec("cube", row=(lambda x: x**3, backward), shapes=(((3, 5),), ((4, 4),)))
     assert not check(spec, lambda g, x: 2 * g * x**2).passed
     assert max(asked) < 10  # of large numbers, on which a rule is tried if it is right for others
+
+
+def test_all_gradients_of_a_call_share_one_run_of_forward():
+    runs = []
+
+    def forward(x, y, z):
+        runs.append(x)
+        return (x * y).tanh() @ z if hasattr(x, "tanh") else np.tanh(x * y) @ z
+
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), rng.normal(size=(4, 2))
+    reference = Reference.of(Op("f", forward, GENERAL, x=derivative_of_forward, y=derivative_of_forward, z=derivative_of_forward))
+    names = reference.environment(inputs, {})
+    for g in rng.normal(size=(4, 3, 2)):
+        for x in reference.inputs:
+            reference.gradient(x, g, names)
+    assert sum(not isinstance(x, np.ndarray) for x in runs) == 1

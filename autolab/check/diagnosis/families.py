@@ -397,7 +397,8 @@ def _about_chains(first: Observation, x: str) -> Iterator[Family]:
 
 def _same_chain(o: Observation, x: str, k: int) -> Chain:
     """The same decomposition on other numbers, if it is one for these inputs."""
-    return _only(chains(o, x)[k], chains(o, x)[k])
+    chain = chains(o, x)[k]
+    return _only(chain, chain)
 
 
 # Operations whose derivatives are taken for one another.
