@@ -147,7 +147,7 @@ class Reference:
                     kept[call] = ran(values)
                 (tensors, result), gradient = kept[call], None
                 watched = tensors[inputs.index(x)]
-                if result.requires_grad and watched.requires_grad:  # not if it only depends on an input without a gradient, as weights of a loss
+                if result.requires_grad and watched.requires_grad:  # not of an input without a gradient, such as weights of a loss
                     (gradient,) = grad(result, watched, from_numpy(np.array(g)), retain_graph=True, allow_unused=True)
                 return np.zeros(np.shape(watched)) if gradient is None else gradient.numpy()
 
@@ -189,7 +189,7 @@ class Reference:
             looks[x, str(settings)] += 1
             direction = np.random.default_rng(0).uniform(0.5, 1.5, value.shape)  # of no place's own
             k, within = found.inputs.index(x), found.domain.get(x, differences.EVERYWHERE)
-            slope, unsure = differences.along(lambda *a: found.result(a, settings), inputs, k, g, direction, within)
+            slope, unsure = differences.along(lambda *a: found.result(a, settings), inputs, k, g, direction, within, OUT_OF_GRAPH**2)
             engine, size = float(np.vdot(value, direction)), float(np.abs(value * direction).sum())
             if not np.isfinite(unsure):
                 return
