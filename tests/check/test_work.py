@@ -10,6 +10,7 @@ from autolab.check import Reference, Spec, check, derivative_of_forward, diagnos
 from autolab.check.diagnosis.gradients.patterns import MOST_ROWS
 from autolab.check.diagnosis.gradients.products import MOST_NUMBERS, _some
 from autolab.check.diagnosis.replays.stepwise import Chain
+from autolab.check.run import reference as reference_module
 from autolab.engine.op import GENERAL, Op
 
 from . import own_specs
@@ -125,3 +126,17 @@ def test_all_gradients_of_a_call_share_one_run_of_forward():
         for x in reference.inputs:
             reference.gradient(x, g, names)
     assert sum(not isinstance(x, np.ndarray) for x in runs) == 1
+
+
+def test_a_jacobian_is_one_pass_of_the_engine_and_its_rows_are_those_of_single_passes(monkeypatch):
+    passes, run_one = [], reference_module.grad
+    monkeypatch.setattr(reference_module, "grad", lambda *args, **settings: passes.append(settings) or run_one(*args, **settings))
+    op = Op("attended", own_specs.attended_forward, GENERAL, q=derivative_of_forward, k=derivative_of_forward, v=derivative_of_forward)
+    reference = Reference.of(op)
+    inputs = [np.random.default_rng(k).normal(size=(4, 3)) for k in range(3)]
+    names = reference.environment(inputs, {})
+    reference.gradient("q", names["out"], names)
+    gs, before = list(np.eye(12).reshape(12, 4, 3)), len(passes)
+    together = reference.gradients("q", gs, names)
+    assert len(passes) == before + 1
+    np.testing.assert_allclose(together, [reference.gradient("q", g, names) for g in gs], rtol=1e-12, atol=1e-14)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -72,6 +73,7 @@ class Reference:
     on_tensors: bool = True  # whether it is the same function there: the standard deviation of a tensor divides by n - 1
     precision: float = 1e-12  # relative: to how many digits its gradients are right
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers forward takes an input, if told
+    together: Mapping[str, Callable] = field(default_factory=dict)  # the rules of a function on tensors, for a stack of g
 
     @functools.cached_property
     def formulas(self) -> Mapping[str, str]:
@@ -138,18 +140,19 @@ class Reference:
 
         graphs, looks = threading.local(), dict[Any, int]()
 
-        def rule(x: str) -> Callable:
+        def rule(x: str, stacked: bool = False) -> Callable:
             def one(g, *values):
                 kept = graphs.__dict__.setdefault("kept", {})  # calls, and their graphs: many g are asked about for the same inputs
-                if (call := _key(values)) not in kept:
+                if (call := (found.function, *_key(values))) not in kept:
                     if len(kept) == GRAPHS:
                         del kept[next(iter(kept))]
                     kept[call] = ran(values)
                 (tensors, result), gradient = kept[call], None
-                watched = tensors[inputs.index(x)]
+                watched, g = tensors[inputs.index(x)], from_numpy(np.array(g))
                 if result.requires_grad and watched.requires_grad:  # not of an input without a gradient, such as weights of a loss
-                    (gradient,) = grad(result, watched, from_numpy(np.array(g)), retain_graph=True, allow_unused=True)
-                return np.zeros(np.shape(watched)) if gradient is None else gradient.numpy()
+                    (gradient,) = grad(result, watched, g, retain_graph=True, allow_unused=True, is_grads_batched=stacked)
+                zeros = (len(g),) * stacked + np.shape(watched)
+                return np.zeros(zeros) if gradient is None else gradient.numpy()
 
             return one
 
@@ -173,6 +176,7 @@ class Reference:
         rules = {x: (rule(x), (*inputs, *keywords)) for i, x in enumerate(inputs) if has_gradient(given, i)}
         name, left_out = getattr(function, "__name__", "f"), defaults(function, given)
         found = cls(name, forward, rules, inputs=inputs, defaults=left_out, settings=keywords, function=function)
+        found.together = {x: rule(x, stacked=True) for x in rules}
         return found
 
     @classmethod
@@ -294,6 +298,16 @@ class Reference:
         """What backward has to return for input `x`."""
         value = self.raw(x, g, names)
         return sum_to(value, names[f"{x}_shape"]) if self.elementwise else value
+
+    def gradients(self, x: str, gs: Sequence[np.ndarray], names: Mapping[str, Any]) -> list[np.ndarray]:
+        """What backward has to return for input `x` for each g: the engine goes back once for all of them."""
+        if self.on_tensors and x in self.together and len(gs) > 1:
+            with contextlib.suppress(Exception):  # one by one, then
+                known = self.call_settings(names)
+                values = self.together[x](np.stack(gs), *(known.get(n) for n in self.rules[x][1]))
+                if np.all(np.isfinite(values)):
+                    return [sum_to(value, names[f"{x}_shape"]) if self.elementwise else value for value in values]
+        return [self.gradient(x, g, names) for g in gs]
 
     def differentiable(self) -> Iterator[str]:
         """The inputs that have a gradient."""

@@ -192,7 +192,7 @@ def _call(o: Observation, x: str, answered: bool = True, spectral: bool = False)
         if not answered or (answers and all(a[x] is not None and a[x].shape == got[0].shape for a in answers)):
             gs += more
             got += [a[x] for a in answers] if answers else []
-    want = [o.want[x], *(o.reference.gradient(x, g, o.names) for g in gs[1:])]
+    want = [o.want[x], *o.reference.gradients(x, gs[1:], o.names)]
     letters = dict(_fixed_letters(o)) | ({} if spectral else dict(_letters_on_the_way(o, x)))
     if o.g.ndim:
         stacked = np.stack(gs)
