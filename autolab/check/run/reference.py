@@ -151,8 +151,7 @@ class Reference:
                 watched, g = tensors[inputs.index(x)], from_numpy(np.array(g))
                 if result.requires_grad and watched.requires_grad:  # not of an input without a gradient, such as weights of a loss
                     (gradient,) = grad(result, watched, g, retain_graph=True, allow_unused=True, is_grads_batched=stacked)
-                zeros = (len(g),) * stacked + np.shape(watched)
-                return np.zeros(zeros) if gradient is None else gradient.numpy()
+                return np.zeros((*g.shape[:stacked], *watched.shape)) if gradient is None else gradient.numpy()
 
             return one
 
