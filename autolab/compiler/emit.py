@@ -394,7 +394,7 @@ def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[
         if math.prod(shape) < kind.least or not may_join(step, shape, kind):
             result.append(left.pop(0))
             continue
-        group, behind, late = [], [], set()  # late: values that are not there yet when the group runs
+        group, late = [], set()  # late: values that are not there yet when the group runs
         barrier = False
         for s in left:
             depends = any(v in late for v in uses(s))
@@ -405,10 +405,11 @@ def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[
                 if is_sum(s):
                     late.update(o for o in s.outs if o is not None)
             else:
-                behind.append(s)
                 late.update(o for o in getattr(s, "outs", ()) if o is not None)
                 if isinstance(s, Load):
                     late.add(s.value)
+        group = connected(group)  # others would be computed long before they are used
+        behind = [s for s in left if s not in group]
         if len([s for s in group if not is_sum(s)]) < 2:
             result.append(left.pop(0))
             continue
@@ -419,6 +420,16 @@ def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[
         result += [*loads, made]
         left = [s for s in behind if s not in loads]
     return result
+
+
+def connected(steps: list[Step]) -> list[Step]:
+    """The steps that share arrays with the first one, or with those that do."""
+    arrays = [{v for v in [*s.values(), *made_by(s)] if np.ndim(v.sample)} for s in steps]
+    reached, count = arrays[0], 0
+    while len(reached) > count:
+        count = len(reached)
+        reached = reached.union(*[a for a in arrays if a & reached])
+    return [s for s, a in zip(steps, arrays) if a & reached]
 
 
 def useful(steps: list[Any], leaving: list[Value]) -> list[Any]:
