@@ -170,14 +170,15 @@ class Source:
                 self.given[out] = self.bind(view, out.name)
                 self.viewed(out, view)
                 return
-        if self.can_write_into(step, out):
+        over = self.name_to_overwrite(i, step, out)
+        if not over and self.can_write_into(step, out):
             b = self.buffer(out.sample, [] if step.function is np.dot else self.ending(i, step))
             self.static[out] = b
             name = self.given[out] = self.bind(b, "b")
             self.viewed(out, b)
             self.lines.append(f"{self.call(step, into=name)}  # {out.name}")
         else:
-            text = self.call(step, into=self.name_to_overwrite(i, step, out))
+            text = self.call(step, into=over)
             self.lines.append(f"{self.local(out, out.name)} = {text}")
 
     def ending(self, i: int, step: Step) -> list[np.ndarray[Any, Any]]:

@@ -114,7 +114,7 @@ def always(formula: Callable[..., Any]) -> bool:
 
 def to_call(formula: Callable[..., Any]) -> bool:
     """Whether the compiler should call the kernel of a formula, and not take the formula apart."""
-    return formula in WHOLE or always(formula) and not KERNELS[formula].fuse
+    return formula in WHOLE or (always(formula) and not KERNELS[formula].fuse)
 
 
 def to_take_apart(formula: Callable[..., Any]) -> Callable[..., Any] | None:
