@@ -86,7 +86,7 @@ def in_one_row(kernel: Any, channels: Any, weights: Any) -> Any:
 
 
 def is_every_place(kernel: Any, first: Any, stride: Any, shape: Any, size: Any) -> Any:
-    """Whether one tap sees everything, and nothing is to be laid out."""
+    """Whether one tap sees everything, and nothing has to be laid out."""
     return all(k == s == 1 for k, s in zip(kernel, stride)) and not any(first) and shape == size
 
 
