@@ -170,14 +170,15 @@ class Source:
                 self.given[out] = self.bind(view, out.name)
                 self.viewed(out, view)
                 return
-        if self.can_write_into(step, out):
+        over = self.name_to_overwrite(i, step, out)
+        if not over and self.can_write_into(step, out):
             b = self.buffer(out.sample, [] if step.function is np.dot else self.ending(i, step))
             self.static[out] = b
             name = self.given[out] = self.bind(b, "b")
             self.viewed(out, b)
             self.lines.append(f"{self.call(step, into=name)}  # {out.name}")
         else:
-            text = self.call(step, into=self.name_to_overwrite(i, step, out))
+            text = self.call(step, into=over)
             self.lines.append(f"{self.local(out, out.name)} = {text}")
 
     def ending(self, i: int, step: Step) -> list[np.ndarray[Any, Any]]:
@@ -394,7 +395,7 @@ def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[
         if math.prod(shape) < kind.least or not may_join(step, shape, kind):
             result.append(left.pop(0))
             continue
-        group, behind, late = [], [], set()  # late: values that are not there yet when the group runs
+        group, late = [], set()  # late: values that are not there yet when the group runs
         barrier = False
         for s in left:
             depends = any(v in late for v in uses(s))
@@ -405,10 +406,11 @@ def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[
                 if is_sum(s):
                     late.update(o for o in s.outs if o is not None)
             else:
-                behind.append(s)
                 late.update(o for o in getattr(s, "outs", ()) if o is not None)
                 if isinstance(s, Load):
                     late.add(s.value)
+        group = connected(group)  # others would be computed long before they are used
+        behind = [s for s in left if s not in group]
         if len([s for s in group if not is_sum(s)]) < 2:
             result.append(left.pop(0))
             continue
@@ -419,6 +421,16 @@ def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[
         result += [*loads, made]
         left = [s for s in behind if s not in loads]
     return result
+
+
+def connected(steps: list[Step]) -> list[Step]:
+    """The steps that share arrays with the first one, or with those that do."""
+    arrays = [{v for v in [*s.values(), *made_by(s)] if np.ndim(v.sample)} for s in steps]
+    reached, count = arrays[0], 0
+    while len(reached) > count:
+        count = len(reached)
+        reached = reached.union(*[a for a in arrays if a & reached])
+    return [s for s, a in zip(steps, arrays) if a & reached]
 
 
 def useful(steps: list[Any], leaving: list[Value]) -> list[Any]:

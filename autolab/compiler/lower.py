@@ -17,7 +17,7 @@ import numpy as np
 
 from autolab.engine.node import fit
 from autolab.engine.op import Op, Rule
-from autolab.fast.kernel import to_call
+from autolab.fast.kernel import to_take_apart
 from autolab.formula import expression, functions_at
 
 UFUNCS: dict[type, Any] = {
@@ -89,6 +89,10 @@ class Lowering:
         self.count = 0
         self.constants: dict[Any, Value] = {}
         self.stretched: dict[Value, Value] = {}  # results of np.broadcast_to, and what was stretched
+
+    def forget_sources(self) -> None:
+        """A tensor from outside is written to: what was computed from one, or from a view of it, may be another number now."""
+        self.known = {key: v for key, v in self.known.items() if not any(read.root.source for read in values_in(key))}
 
     def new(self, sample: Any, source: str = "", constant: bool = False) -> Value:
         self.count += 1
@@ -217,8 +221,11 @@ class Lowering:
         """What function(**env) gives: its formula taken apart, or one step that calls it, or its kernel."""
         mark = len(self.steps), dict(self.known)
         try:
-            if not to_call(function) and not self.keeps(compute or function, values_in(env)):
-                return Formula(self, function, env, elementwise).whole(function)
+            text = to_take_apart(function)
+            if text is not None and not self.keeps(compute or function, values_in(env)):
+                code = function.__code__  # a kernel may call its arguments something else
+                names = dict(zip(text.__code__.co_varnames, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]))
+                return Formula(self, text, {to: env[name] for to, name in names.items()}, elementwise).whole(text)
         except NotSimple:
             del self.steps[mark[0] :]
             self.known = mark[1]
@@ -390,7 +397,7 @@ class Formula:
         if any(isinstance(part, ast.Slice) for part in ast.walk(node.slice)):
             raise NotSimple
         key = self.value(node.slice)
-        if not has_values((a, key)):
+        if not has_values(key) and not isinstance(a, Value):
             return a[key]
         if isinstance(a, Value) and key == ():
             return a  # out[()]: a number in place of a 0-d array, which the program does not tell apart

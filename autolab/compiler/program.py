@@ -95,7 +95,7 @@ class Builder:
             elif isinstance(event, Write):
                 value, before = self.value(event.result), self.values.pop(event.tensor, None)
                 self.loaded.discard(event.tensor)
-                self.to.known.clear()  # what was computed from it, or from a view of it, may be another number now
+                self.to.forget_sources()
                 self.to.steps.append(Store(self.name(tracer.tensors[event.tensor]), value, before))
             else:
                 self.to.steps.append(Again(event, "" if event.tensor is None else self.name(event.tensor)))

@@ -29,12 +29,14 @@ class Kernel(NamedTuple):
     """What computes the same as a formula, for arrays of `least` entries or more. It is right for smaller ones, too.
 
     fuse: the compiler takes the formula apart and joins its steps with those around it, which is faster than to call the kernel.
+    apart: it takes the kernel apart, so that rules share what they both compute.
     """
 
     row: Op
     function: Callable[..., Any]
     least: int
     fuse: bool
+    apart: bool
 
 
 # By the formula: the forward function of a row, or one of its rules.
@@ -44,6 +46,8 @@ KERNELS: dict[Callable[..., Any], Kernel] = {}
 BLOCK_KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {}
 # By what such a kernel is called as: into, and the settings that it takes, with their defaults.
 INTO: dict[Callable[..., Any], tuple[Callable[..., Any], dict[str, Any]]] = {}
+# What kernels call, and the compiler does not take apart.
+WHOLE: set[Callable[..., Any]] = set()
 
 
 def kernel(
@@ -52,6 +56,7 @@ def kernel(
     *,
     least: int = 0,
     fuse: bool = False,
+    apart: bool = False,
     shared: dict[str, Callable[..., Any]] | None = None,
     **rules: Callable[..., Any],
 ) -> None:
@@ -62,13 +67,13 @@ def kernel(
     """
     if forward is not None:
         row.compute = forward
-        KERNELS[row.forward] = Kernel(row, forward, least, fuse)
+        KERNELS[row.forward] = Kernel(row, forward, least, fuse, apart)
     for name, function in (shared or {}).items():
         row.shared[name] = function, row.shared[name][1]
     for x, function in rules.items():
         rule = row.rules[x]
         rule.compute = function
-        KERNELS[rule.function] = Kernel(row, function, least, fuse)
+        KERNELS[rule.function] = Kernel(row, function, least, fuse, apart)
 
 
 def block_kernel(
@@ -109,7 +114,14 @@ def always(formula: Callable[..., Any]) -> bool:
 
 def to_call(formula: Callable[..., Any]) -> bool:
     """Whether the compiler should call the kernel of a formula, and not take the formula apart."""
-    return always(formula) and not KERNELS[formula].fuse
+    return formula in WHOLE or (always(formula) and not KERNELS[formula].fuse)
+
+
+def to_take_apart(formula: Callable[..., Any]) -> Callable[..., Any] | None:
+    """What the compiler takes apart in place of a formula: the formula, or its kernel; None if the kernel is called."""
+    if formula in KERNELS and KERNELS[formula].apart:
+        return KERNELS[formula].function
+    return None if to_call(formula) else formula
 
 
 def load_kernels(op: Op) -> None:

@@ -1,5 +1,6 @@
 """What a compiled program holds while it runs, and between two calls. Bytes are counted, not pages."""
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -105,3 +106,47 @@ def test_the_bias_of_a_sequence_gets_its_gradient_as_a_product():
     for mine, right in zip(f(), f._torchdynamo_orig_callable(), strict=True):
         np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-5)
     assert "fit(" not in source_of(f)
+
+
+def batch_norm_step():
+    x, net = torch.randn(8, 4, 16, 16), torch.nn.Sequential(torch.nn.Conv2d(4, 4, 3, padding=1), torch.nn.BatchNorm2d(4), torch.nn.ReLU())
+    scale = torch.randn(8, 4, 16, 16)
+
+    def step():
+        net.zero_grad()
+        loss = (net(x) * scale).sum()
+        loss.backward()
+        return [loss.detach(), *[p.grad.clone() for p in net.parameters()], *[b.clone() for b in net.buffers()]]
+
+    return step
+
+
+def test_the_way_back_of_batch_norm_finds_what_the_way_forward_computed():
+    torch.manual_seed(0)
+    plain = batch_norm_step()
+    torch.manual_seed(0)
+    f = torch.compile(batch_norm_step(), fullgraph=True)
+    for _ in range(3):
+        for mine, right in zip(f(), plain(), strict=True):
+            np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-4, atol=1e-4)
+    calls = re.findall(r"by_channel\((\w+), (\w+)\)", explain(f).programs[0].text)
+    assert sum(first == second for first, second in calls) == 1  # the variance
+    assert len(calls) == 4  # the mean, the variance, g * d, g
+
+
+def test_a_large_array_that_ends_is_written_over_before_a_buffer_is_made():
+    x, scale = torch.randn(4, 2, 64, 64), torch.randn(1, 2, 1, 1)
+    f = torch.compile(lambda: (torch.nn.functional.max_pool2d(x, 2) * scale).exp() * 2, fullgraph=True)
+    right = torch.nn.functional.max_pool2d(x, 2).mul(scale).exp() * 2
+    f()
+    np.testing.assert_allclose(f().numpy(), right.numpy(), rtol=1e-6)
+    assert explain(f).programs[0].bytes == 0
+
+
+def test_chains_of_different_arrays_stay_apart():
+    x, y = torch.randn(1 << 17), torch.randn(1 << 17)
+    f = torch.compile(lambda x, y: ((x * 2).tanh() + 1, (y * 3).exp() - 1), fullgraph=True)
+    f(x, y)
+    for mine, right in zip(f(x, y), ((x * 2).tanh() + 1, (y * 3).exp() - 1), strict=True):
+        np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-6)
+    assert [len(chain) for chain in explain(f).programs[0].fused] == [3, 3]

@@ -18,6 +18,7 @@ from autolab.rules import conv as rows
 from autolab.rules.conv import by_group, places
 
 ENTRIES = 2**17  # that are laid out at a time: as many samples as stay in the cache
+FOR_WEIGHT = 2**18  # the same, where every piece is added to the sum of those before
 # Where the processor has AVX-512, OpenBLAS multiplies smaller matrices than these without laying them out anew, in half the time.
 # With more weights than that, such a product would be one of a few places.
 PRODUCTS, WEIGHTS = 10**6, 2**16
@@ -85,7 +86,7 @@ def in_one_row(kernel: Any, channels: Any, weights: Any) -> Any:
 
 
 def is_every_place(kernel: Any, first: Any, stride: Any, shape: Any, size: Any) -> Any:
-    """Whether one tap sees everything, and nothing is to be laid out."""
+    """Whether one tap sees everything, and nothing has to be laid out."""
     return all(k == s == 1 for k, s in zip(kernel, stride)) and not any(first) and shape == size
 
 
@@ -163,7 +164,7 @@ def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilat
         kernel, first, stride, dilation = (1, *kernel), (0, *first), (1, *stride), (1, *dilation)
     width = channels * math.prod(kernel[1:])
     total = np.zeros((groups, kernel[0], rows, width), np.result_type(g, x))
-    for some, lines, seen in laid_out(x, kernel, first, stride, dilation, g.shape[2:], groups, max(ENTRIES, total.size)):
+    for some, lines, seen in laid_out(x, kernel, first, stride, dilation, g.shape[2:], groups, max(FOR_WEIGHT, total.size)):
         part, (*_, number, _, length) = by_group(g[some, :, lines], 1, groups), seen.shape
         if whole or width < FEW:
             part = np.ascontiguousarray(part.transpose(1, 3, 2, 0, *range(4, part.ndim))).reshape(groups, 1, number, rows, length)

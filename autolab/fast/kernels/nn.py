@@ -8,7 +8,7 @@ import numpy as np
 
 from autolab.engine.node import F32, F64, sum_to
 from autolab.fast.blocks import clip
-from autolab.fast.kernel import block_kernel, kernel
+from autolab.fast.kernel import WHOLE, block_kernel, kernel
 from autolab.fast.kernels.elementwise import sigmoid
 from autolab.fast.sums import ones
 from autolab.rules import nn as rows
@@ -420,14 +420,16 @@ def batch_norm_rule(g: Any, d: Any, weight: Any, out_2: Any, eps: Any) -> Any:
     n, rstd, beside = rows.per_channel(d), 1 / np.sqrt(out_2 + eps), rows.beside
     scale = weight * rstd
     to_d = (2 * g_var - scale * rstd * rstd * by_channel(g, d)) / n
-    return g * beside(scale, d) + d * beside(to_d, d) + beside((g_mean - scale * by_channel(g)) / n, d)
+    to_all = (g_mean - scale * by_channel(g)) / n
+    return g * beside(scale, d) + d * beside(to_d, d) + beside(to_all, d)
 
 
 kernel(
-    rows.batch_norm, batch_norm, x=batch_norm_rule,
+    rows.batch_norm, batch_norm, apart=True, x=batch_norm_rule,
     weight=lambda g, d, out_2, eps: by_channel(g[0], d) / np.sqrt(out_2 + eps),
     bias=lambda g: by_channel(g[0]),
 )  # fmt: skip
+WHOLE.add(by_channel)
 
 
 def by_root_mean_square(x: Any, axes: Any, eps: Any) -> Any:
