@@ -1,7 +1,7 @@
 """Where the CPU of a graded submission goes: the start of a session, its cells, its checks, the judge, the gradebook, the pages.
 
-    python -m benchmarks.grading 200 --folder /tmp/class   # makes the class
-    python -m benchmarks.grading_parts /tmp/class/course   # grades it again with one process, and says
+    python -m benchmarks.grading 200 --folder graded   # makes the class
+    python -m benchmarks.grading_parts graded/course   # grades it again with one process, and says
 
 The sandbox's server is started with clocks in it, and they count in memory that it shares with its sessions, which are killed where
 they wait. What no clock of a session sees is its rest: what was interrupted, and the end of its memory.
