@@ -10,6 +10,7 @@ from autolab.check import Reference, Spec, check, derivative_of_forward, diagnos
 from autolab.check.diagnosis.gradients.patterns import MOST_ROWS
 from autolab.check.diagnosis.gradients.products import MOST_NUMBERS, _some
 from autolab.check.diagnosis.replays.stepwise import Chain
+from autolab.check.run import reference as reference_module
 from autolab.engine.op import GENERAL, Op
 
 from . import own_specs
@@ -108,3 +109,34 @@ def test_what_is_right_where_nothing_is_compared_is_not_worked_out():
     spec = Spec("cube", row=(lambda x: x**3, backward), shapes=(((3, 5),), ((4, 4),)))
     assert not check(spec, lambda g, x: 2 * g * x**2).passed
     assert max(asked) < 10  # of large numbers, on which a rule is tried if it is right for others
+
+
+def test_all_gradients_of_a_call_share_one_run_of_forward():
+    runs = []
+
+    def forward(x, y, z):
+        runs.append(x)
+        return (x * y).tanh() @ z if hasattr(x, "tanh") else np.tanh(x * y) @ z
+
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), rng.normal(size=(4, 2))
+    reference = Reference.of(Op("f", forward, GENERAL, x=derivative_of_forward, y=derivative_of_forward, z=derivative_of_forward))
+    names = reference.environment(inputs, {})
+    for g in rng.normal(size=(4, 3, 2)):
+        for x in reference.inputs:
+            reference.gradient(x, g, names)
+    assert sum(not isinstance(x, np.ndarray) for x in runs) == 1
+
+
+def test_a_jacobian_is_one_pass_of_the_engine_and_its_rows_are_those_of_single_passes(monkeypatch):
+    passes, run_one = [], reference_module.grad
+    monkeypatch.setattr(reference_module, "grad", lambda *args, **settings: passes.append(settings) or run_one(*args, **settings))
+    op = Op("attended", own_specs.attended_forward, GENERAL, q=derivative_of_forward, k=derivative_of_forward, v=derivative_of_forward)
+    reference = Reference.of(op)
+    inputs = [np.random.default_rng(k).normal(size=(4, 3)) for k in range(3)]
+    names = reference.environment(inputs, {})
+    reference.gradient("q", names["out"], names)
+    gs, before = list(np.eye(12).reshape(12, 4, 3)), len(passes)
+    together = reference.gradients("q", gs, names)
+    assert len(passes) == before + 1
+    np.testing.assert_allclose(together, [reference.gradient("q", g, names) for g in gs], rtol=1e-12, atol=1e-14)

@@ -24,7 +24,7 @@ from .formulas.misconceptions import misconceptions
 from .formulas.mutants import mutants, value_in_words
 from .formulas.sources import source_formula
 from .formulas.spectral import mistaken_spectra
-from .gradients.jacobian import right_row
+from .gradients.jacobian import right_rows
 from .gradients.scaling import POWERS
 from .replays.axes import other_axes
 from .replays.early_sums import early_sums
@@ -284,7 +284,7 @@ def _added_up(o: Observation, x: str, name: str) -> np.ndarray:
 
 def _diagonal_only(o: Observation, x: str) -> np.ndarray:
     n = _only(o.out.shape == o.want[x].shape and o.out.size <= 64, o.out.size)
-    diagonal = [right_row(o, x, i).flat[i] for i in range(n)]
+    diagonal = [row.flat[i] for i, row in enumerate(right_rows(o, x, range(n)))]
     return o.g * np.reshape(diagonal, o.out.shape)
 
 
@@ -397,7 +397,8 @@ def _about_chains(first: Observation, x: str) -> Iterator[Family]:
 
 def _same_chain(o: Observation, x: str, k: int) -> Chain:
     """The same decomposition on other numbers, if it is one for these inputs."""
-    return _only(chains(o, x)[k], chains(o, x)[k])
+    chain = chains(o, x)[k]
+    return _only(chain, chain)
 
 
 # Operations whose derivatives are taken for one another.

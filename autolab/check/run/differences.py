@@ -98,6 +98,7 @@ def along(
     g: np.ndarray,
     direction: np.ndarray,
     within: Range = EVERYWHERE,
+    enough: float = ENOUGH,
 ) -> tuple[float, float]:
     """Of sum(g * forward(*inputs)), how fast it changes where input k moves in this direction, and the uncertainty.
 
@@ -111,7 +112,7 @@ def along(
         return np.asarray(np.sum(g * forward(*inputs[:k], a + t * direction, *inputs[k + 1 :])))
 
     room = np.min(np.where(direction == 0, np.inf, np.minimum(a - low, high - a) / np.abs(direction)), initial=np.inf)
-    value, uncertainty = _place_by_place(moved, np.asarray(np.abs(a).max(initial=0.0)), np.asarray(room), ENOUGH)
+    value, uncertainty = _place_by_place(moved, np.asarray(np.abs(a).max(initial=0.0)), np.asarray(room), enough)
     return float(value), float(uncertainty)
 
 

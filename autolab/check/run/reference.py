@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -23,7 +24,8 @@ from .specs import row, told_domain
 BY_DIFFERENCES = 1e-7  # relative: what differences say of a derivative
 ENOUGH = 1e-9  # relative: when no smaller step is asked
 OUT_OF_GRAPH = 1e-3  # relative: by how much the engine's derivative and the slope of forward differ where numbers left the graph
-LOOKS = 3  # calls, for each setting, until differences settle
+LOOKS = 3  # calls, for each setting, until differences settle, and of which forward has to give the same on tensors
+GRAPHS = 8  # calls whose graphs are kept: a check goes back and forth between its calls
 
 
 def sum_to(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -71,6 +73,7 @@ class Reference:
     on_tensors: bool = True  # whether it is the same function there: the standard deviation of a tensor divides by n - 1
     precision: float = 1e-12  # relative: to how many digits its gradients are right
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers forward takes an input, if told
+    together: Mapping[str, Callable] = field(default_factory=dict)  # the rules of a function on tensors, for a stack of g
 
     @functools.cached_property
     def formulas(self) -> Mapping[str, str]:
@@ -135,34 +138,44 @@ class Reference:
             with no_grad():
                 return function(*map(_tensor, arrays), **settings).numpy()
 
-        def rule(x: str) -> Callable:
-            last = threading.local()  # a call, and its graph: many g are asked about for the same inputs
+        graphs, looks = threading.local(), dict[Any, int]()
 
+        def rule(x: str, stacked: bool = False) -> Callable:
             def one(g, *values):
-                if not all(a is b for a, b in zip(getattr(last, "values", (last,)), values, strict=False)):
-                    last.ran, last.values = ran(x, values), values
-                (watched, result), gradient = last.ran, None
-                if result.requires_grad:  # not if it only depends on an input that has no gradient, such as weights of a loss
-                    (gradient,) = grad(result, watched, from_numpy(np.array(g)), retain_graph=True, allow_unused=True)
-                return np.zeros(np.shape(watched)) if gradient is None else gradient.numpy()
+                kept = graphs.__dict__.setdefault("kept", {})  # calls, and their graphs: many g are asked about for the same inputs
+                if (call := (found.function, *_key(values))) not in kept:
+                    if len(kept) == GRAPHS:
+                        del kept[next(iter(kept))]
+                    kept[call] = ran(values)
+                (tensors, result), gradient = kept[call], None
+                watched, g = tensors[inputs.index(x)], from_numpy(np.array(g))
+                if result.requires_grad and watched.requires_grad:  # not of an input without a gradient, such as weights of a loss
+                    (gradient,) = grad(result, watched, g, retain_graph=True, allow_unused=True, is_grads_batched=stacked)
+                return np.zeros((*g.shape[:stacked], *watched.shape)) if gradient is None else gradient.numpy()
 
             return one
 
-        def ran(x: str, values: Sequence[Any]) -> tuple[Any, Any]:
+        def ran(values: Sequence[Any]) -> tuple[Any, Any]:
             arrays, settings = values[: len(inputs)], dict(zip(keywords, values[len(inputs) :], strict=True))
             if found.elementwise:  # before any axis is summed
                 arrays = np.broadcast_arrays(*arrays)
             with enable_grad():
                 tensors = [_tensor(np.array(a)) for a in arrays]
-                watched = tensors[inputs.index(x)].requires_grad_()
+                for x, t in zip(inputs, tensors, strict=True):
+                    t.requires_grad_(x in found.rules and t.is_floating_point())
                 result = (found.function or function)(*tensors, **settings)
-            if on_arrays and not _alike(result.detach().numpy(), function(*arrays, **settings)):
-                raise numpy_tensor.NotFollowed("on tensors it is another function")
-            return watched, result
+            shapes = (*map(np.shape, arrays), str(settings))
+            if on_arrays and looks.setdefault(shapes, 0) < LOOKS:
+                looks[shapes] += 1
+                if not _alike(result.detach().numpy(), function(*arrays, **settings)):
+                    looks[shapes] = 0
+                    raise numpy_tensor.NotFollowed("on tensors it is another function")
+            return tensors, result
 
         rules = {x: (rule(x), (*inputs, *keywords)) for i, x in enumerate(inputs) if has_gradient(given, i)}
         name, left_out = getattr(function, "__name__", "f"), defaults(function, given)
         found = cls(name, forward, rules, inputs=inputs, defaults=left_out, settings=keywords, function=function)
+        found.together = {x: rule(x, stacked=True) for x in rules}
         return found
 
     @classmethod
@@ -179,7 +192,7 @@ class Reference:
             looks[x, str(settings)] += 1
             direction = np.random.default_rng(0).uniform(0.5, 1.5, value.shape)  # of no place's own
             k, within = found.inputs.index(x), found.domain.get(x, differences.EVERYWHERE)
-            slope, unsure = differences.along(lambda *a: found.result(a, settings), inputs, k, g, direction, within)
+            slope, unsure = differences.along(lambda *a: found.result(a, settings), inputs, k, g, direction, within, OUT_OF_GRAPH**2)
             engine, size = float(np.vdot(value, direction)), float(np.abs(value * direction).sum())
             if not np.isfinite(unsure):
                 return
@@ -285,6 +298,16 @@ class Reference:
         value = self.raw(x, g, names)
         return sum_to(value, names[f"{x}_shape"]) if self.elementwise else value
 
+    def gradients(self, x: str, gs: Sequence[np.ndarray], names: Mapping[str, Any]) -> list[np.ndarray]:
+        """What backward has to return for input `x` for each g: the engine goes back once for all of them."""
+        if self.on_tensors and x in self.together and len(gs) > 1:
+            with contextlib.suppress(Exception):  # one by one, then
+                known = self.call_settings(names)
+                values = self.together[x](np.stack(gs), *(known.get(n) for n in self.rules[x][1]))
+                if np.all(np.isfinite(values)):
+                    return [sum_to(value, names[f"{x}_shape"]) if self.elementwise else value for value in values]
+        return [self.gradient(x, g, names) for g in gs]
+
     def differentiable(self) -> Iterator[str]:
         """The inputs that have a gradient."""
         return (x for x in self.inputs if x in self.rules)
@@ -299,6 +322,11 @@ def _alike(a: np.ndarray, b: np.ndarray) -> bool:
     """Are these results of one function? Of float32, too."""
     scale = np.abs(b[np.isfinite(b)]).max(initial=0.0)
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-4, atol=1e-4 * scale, equal_nan=True)
+
+
+def _key(values: Sequence[Any]) -> tuple[Any, ...]:
+    """What tells these inputs and settings from others."""
+    return tuple((v.shape, v.dtype.str, v.tobytes()) if isinstance(v, np.ndarray) else (type(v), str(v)) for v in values)
 
 
 def _tensor(array: Any) -> Any:

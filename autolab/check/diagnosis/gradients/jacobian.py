@@ -91,14 +91,21 @@ def rows_of(o: Observation, x: str, places: Iterable[int]) -> tuple[list[np.ndar
     answers = [known[k] for k in places]
     if any(a is None or a[x] is None or a[x].shape != o.want[x].shape for a in answers):
         return None
-    return [np.asarray(a[x], float) for a in answers], [right_row(o, x, k) for k in places]
+    return [np.asarray(a[x], float) for a in answers], right_rows(o, x, places)
+
+
+def right_rows(o: Observation, x: str, places: Iterable[int]) -> list[np.ndarray]:
+    """The right gradients where g is 1 at one place and 0 elsewhere, each worked out once."""
+    places, known = list(places), o.about_right
+    missing = [k for k in places if ("right row", x, k) not in known]
+    rows = o.reference.gradients(x, [unit(o, k) for k in missing], o.names)
+    known |= {("right row", x, k): row for k, row in zip(missing, rows, strict=True)}
+    return [known["right row", x, k] for k in places]
 
 
 def right_row(o: Observation, x: str, k: int) -> np.ndarray:
-    """The right gradient where g is 1 at place k and 0 elsewhere."""
-    if ("right row", x, k) not in o.about_right:
-        o.about_right["right row", x, k] = o.reference.gradient(x, unit(o, k), o.names)
-    return o.about_right["right row", x, k]
+    """One of them."""
+    return right_rows(o, x, [k])[0]
 
 
 def unit(o: Observation, k: int) -> np.ndarray:

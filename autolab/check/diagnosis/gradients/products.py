@@ -7,6 +7,7 @@ written wrong is then the difference of two short lists of words. No formula is 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations, product
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...run.inputs import draw
-from ...run.observation import Observation, close
+from ...run.observation import Observation, Right, close
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
 from ..quiet import quiet
@@ -78,7 +79,7 @@ def _is_spectral(o: Observation, x: str) -> bool:
 def _by_words(wrong: Sequence[Observation], x: str, others: Sequence[Observation], spectral: bool) -> Mistake | None:
     calls = [_call(o, x, spectral=spectral) for o in _different(wrong)]
     telling = max(calls, key=lambda call: len({n for a in call.letters.values() for n in a.shape[-2:]}))
-    elsewhere = [o for o in (_nearby(wrong[0]), *_different(others)[:1]) if o]  # what holds for one matrix may be an accident
+    elsewhere = [o for o in (_nearby(wrong[0], x), *_different(others)[:1]) if o]  # what holds for one matrix may be an accident
     right, every = _right([telling, *(_call(o, x, answered=False, spectral=spectral) for o in elsewhere)])
     if not right:
         return None
@@ -94,16 +95,21 @@ def _work(o: Observation) -> int:
     return max(np.size(a) for a in (*o.inputs, o.g)) * max(n for a in (*o.inputs, o.g) for n in np.shape(a)[-2:] or (1,))
 
 
-def _nearby(o: Observation) -> Observation | None:
-    """The same operation on other numbers; what came back is not asked."""
-    rng = np.random.default_rng(6)
-    inputs = [a * _noise(rng, a) if np.asarray(a).dtype.kind == "f" else a for a in o.inputs]
-    try:
-        names = o.reference.environment(inputs, o.settings)
-        want = {y: o.reference.gradient(y, o.g, names) for y in o.reference.differentiable()}
-    except Exception:  # numbers that this operation does not take
-        return None
-    return Observation(o.reference, names, o.g, want, want, settings=o.settings) if np.shape(names["out"]) == o.out.shape else None
+def _nearby(o: Observation, x: str) -> Observation | None:
+    """The same operation on other numbers, which are the same for each x; what came back is not asked."""
+    if "nearby" not in o.about_right:
+        rng = np.random.default_rng(6)
+        inputs = [a * _noise(rng, a) if np.asarray(a).dtype.kind == "f" else a for a in o.inputs]
+        o.about_right["nearby"] = None
+        with contextlib.suppress(Exception):  # numbers that this operation does not take
+            names = o.reference.environment(inputs, o.settings)
+            if np.shape(names["out"]) == o.out.shape:
+                want = Right(lambda x: o.reference.gradient(x, o.g, names))
+                o.about_right["nearby"] = Observation(o.reference, names, o.g, want, want, settings=o.settings)
+    found: Observation | None = o.about_right["nearby"]
+    with contextlib.suppress(Exception):
+        return found if found and found.want[x] is not None else None
+    return None
 
 
 def _noise(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
@@ -186,7 +192,7 @@ def _call(o: Observation, x: str, answered: bool = True, spectral: bool = False)
         if not answered or (answers and all(a[x] is not None and a[x].shape == got[0].shape for a in answers)):
             gs += more
             got += [a[x] for a in answers] if answers else []
-    want = [o.want[x], *(o.reference.gradient(x, g, o.names) for g in gs[1:])]
+    want = [o.want[x], *o.reference.gradients(x, gs[1:], o.names)]
     letters = dict(_fixed_letters(o)) | ({} if spectral else dict(_letters_on_the_way(o, x)))
     if o.g.ndim:
         stacked = np.stack(gs)

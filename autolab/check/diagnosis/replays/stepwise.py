@@ -149,8 +149,11 @@ class Chain:
 
     def _back(self, g: np.ndarray) -> None:
         self.gradients = self._sent({self.last: g}, len(self.steps), keep=True)
-        parts = [(s, step.passed[k], step.incoming) for step in self.steps for k, s in enumerate(step.sources) if k in step.passed]
-        moved = {s for s, passed, incoming in parts if np.abs(passed).max(initial=0.0) > 1e-12 * np.abs(incoming).max(initial=0.0)}
+        parts = [(s, step, k) for step in self.steps for k, s in enumerate(step.sources) if k in step.passed]
+        moved: set[int | None] = set()
+        for s, step, k in parts:
+            if s not in moved and _is_more(step.passed[k], step.incoming):
+                moved.add(s)
         self.constant = {s for s, _, _ in parts} - moved - set(range(len(self.inputs)))
 
     def _sent(self, pending: dict[int, np.ndarray], below: int, keep: bool = False) -> dict[int, np.ndarray]:
@@ -242,6 +245,12 @@ class Chain:
             if here in sent:
                 total = total + sign * sent[here]
         return total
+
+
+def _is_more(passed: np.ndarray, incoming: np.ndarray) -> bool:
+    """Is this more than rounding, beside what came in? Its first entry says so of most."""
+    least = 1e-12 * np.abs(incoming).max(initial=0.0)
+    return bool(passed.size and (abs(passed.item(0)) > least or np.abs(passed).max() > least))
 
 
 @dataclass(frozen=True)

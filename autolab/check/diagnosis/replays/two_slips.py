@@ -53,11 +53,15 @@ def _distinct(o: Observation, x: str) -> list[tuple[Family, np.ndarray]]:
     for family in o.memo.get(("passed over", x), [])[:MOST_FREE]:
         with contextlib.suppress(Exception):  # it cannot be made here
             predicted.append((family, np.asarray(family.predict(o, x))))
-    for family, value in predicted:
-        if family.name in WHOLE or family.complete:
-            continue
-        if value.shape == right.shape and value.dtype.kind == "f" and np.all(np.isfinite(value)) and not close(value, right):
-            found.setdefault((np.round(value / size, 8) + 0.0).tobytes(), (family, value))
+    tried = [(family, value) for family, value in predicted
+             if family.name not in WHOLE and not family.complete and value.shape == right.shape and value.dtype.kind == "f"]  # fmt: skip
+    if not tried:
+        return []
+    values = np.stack([np.ravel(value) for _, value in tried])
+    usable = np.isfinite(values).all(axis=1) & (np.abs(values - np.ravel(right)).max(axis=1) > 1e-9 * size)
+    rounded = np.round(values / size, 8) + 0.0
+    for k in np.flatnonzero(usable):
+        found.setdefault(rounded[k].tobytes(), tried[k])
     return list(found.values())
 
 
