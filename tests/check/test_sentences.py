@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autolab.check import Behaviour, LocalPlayer, Scene, Spec, check
+from autolab.check import Behaviour, LocalPlayer, Scene, Spec, check, derivative_of_forward
 from autolab.check.api.judge_behaviour import judge_behaviour
 from autolab.engine.op import LINEAR, Op
 
@@ -62,3 +62,18 @@ def test_a_count_is_said_as_it_is(given):
     behaviour = Behaviour("counting", (scene,))
     text = judge_behaviour(behaviour, LocalPlayer(behaviour, given)).diagnoses[0].text
     assert "what it should be" not in text and "everywhere" not in text
+
+
+def back_through_steps(g, x_shape, axis):
+    ends = [[(int(a == axis), 0)[::side] for a in range(len(x_shape))] for side in (1, -1)]
+    return np.pad(g, ends[0]) - np.pad(g, ends[1])
+
+
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [(0, "only where axis is 0: elsewhere it is something else"), (1, "except where axis is 0: there it is something else")],
+)
+def test_where_a_rule_is_wrong_is_not_where_it_is_right(axis, said):
+    row = Op("steps", lambda x, *, axis: np.diff(x, axis=axis), LINEAR, x=derivative_of_forward)
+    steps = Spec("steps", row, shapes=(((4, 5),), ((4, 4),)), settings=({"axis": 0}, {"axis": 1}))
+    assert said in check(steps, lambda g: back_through_steps(g, g.shape, axis)).diagnoses[0].text

@@ -71,7 +71,8 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     where = setting_of_wrong_calls(answered, [error_of(o, x) > TOLERANCE for o in answered])
     if where and not found:
         thick = any(o.got[x].ndim > o.want[x].ndim for o in wrong)
-        besides = ": there it has more axes than its input" if thick else ": there it is something else"
+        wrong_calls = "elsewhere" if where.startswith("only") else "there"
+        besides = f": {wrong_calls} it {'has more axes than its input' if thick else 'is something else'}"
         return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=("keepdims",) * thick, **more)
     if where and found and not found.sure:
         found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
