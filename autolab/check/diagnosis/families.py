@@ -7,7 +7,7 @@ prediction that raises is none: the mistake cannot be made there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain as chained
 from itertools import combinations
 from typing import Any
@@ -44,9 +44,7 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
     whole? Then no slip is looked for in the steps of the operation, which are more than half of all.
     """
     reference = first.reference
-    if ("families", x) not in first.about_right:
-        first.about_right["families", x] = tuple(Remembered(part) for part in _of_right(first, x))
-    plain, slips_of_pen = first.about_right["families", x]
+    plain, slips_of_pen = _kept(first, x)
     yield from about_g(reference)
     yield from plain
     vague = []
@@ -70,6 +68,19 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)
     yield from vague
+
+
+def same_mistake(first: Observation, x: str, known: Family) -> Iterator[Family]:
+    """A mistake in the gradient for another input, made in that for `x`: what is found late for the one is tried first for the other."""
+    every = other_axes(first, x) if known.name == "axis" else _kept(first, x)[1] if known.exact else _about_chains(first, x)
+    return (family for family in every if (family.name, family.text) == (known.name, known.text))
+
+
+def _kept(first: Observation, x: str) -> tuple[Iterable[Family], Iterable[Family]]:
+    """What rests on the right answer alone, made once."""
+    if ("families", x) not in first.about_right:
+        first.about_right["families", x] = tuple(Remembered(part) for part in _of_right(first, x))
+    return first.about_right["families", x]
 
 
 def _of_right(first: Observation, x: str) -> tuple[Iterator[Family], Iterator[Family]]:
