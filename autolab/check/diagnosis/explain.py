@@ -411,7 +411,7 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     """
     first, others = wrong[0], wrong[1:]
     if not scaled and (same := _explained_elsewhere(wrong, right, x)):
-        return same
+        return same, True
     predicted: list[tuple[Family, np.ndarray]] = []
     passed_over: list[Family] = []
     first.memo.update({("predicted", x): predicted, ("passed over", x): passed_over})
@@ -447,12 +447,11 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     return (wrong_calls, False) if wrong_calls and not scaled else None
 
 
-def _explained_elsewhere(wrong: list[Observation], right: list[Observation], x: str) -> tuple[list[Family], bool] | None:
-    """What explains the gradient for another input, if it explains this one too; and whether all does that was said there."""
+def _explained_elsewhere(wrong: list[Observation], right: list[Observation], x: str) -> list[Family]:
+    """What explains the gradient for another input, if all of it explains this one too."""
     known = wrong[0].memo.get("explained", [])
-    every = [next((f for f in same_mistake(wrong[0], x, one) if all(_fits(f, o, x) for o in (*wrong, *right))), None) for one in known]
-    same = [family for family in every if family]
-    return (same, len(same) == len(known)) if same else None
+    same = [next((f for f in same_mistake(wrong[0], x, one) if all(_fits(f, o, x) for o in (*wrong, *right))), None) for one in known]
+    return [family for family in same if family] if all(same) else []
 
 
 def _number_times_g(wrong: Sequence[Observation], x: str) -> float:
