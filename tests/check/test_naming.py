@@ -273,3 +273,15 @@ def softmax_slope(h, p, axis):
 def test_the_mistake_of_one_input_is_looked_for_in_the_others(rule, said, others):
     (found,) = check("attention", rule).diagnoses
     assert said in found.text and all(f"The same holds for {x}" in found.text for x in others)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "said"),
+    [
+        ("cumsum", lambda g, axis: np.broadcast_to(g.sum(axis, keepdims=True), g.shape), "is the sum of g along the axis"),
+        ("bmm", lambda g, x, y: (g @ y.mT, x.mT @ g[::-1]), "takes g in the opposite order along axis -3"),
+    ],
+)
+def test_a_g_that_comes_from_other_places_is_told_so(name, rule, said):
+    (found,) = check(name, rule).diagnoses
+    assert said in found.text

@@ -359,6 +359,9 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
     yield Family("not summed", "is g as it came: it is not summed to the shape of {x}",
                  lambda o, x: _only(o.g.size > o.want[x].size, o.g), exact=False)  # fmt: skip
     if not reference.elementwise:
+        text = "is the sum of g along the axis, the same for all entries: each of them has a part in other results"
+        yield Family("upstream collapsed", text, lambda o, x: _only(
+            o.g.shape == o.want[x].shape, np.broadcast_to(o.g.sum(o.names["axis"], keepdims=True), o.g.shape)))  # fmt: skip
         text = "is g as it came, with the shape of the result: each entry has to go back to where it came from"
         yield Family("not spread", text, lambda o, x: o.g)
     yield Family("keepdims", "lays g along the last axis: the axis that forward removed was not put back in its place",
@@ -456,7 +459,7 @@ def _about_places(reference: Reference) -> Iterator[Family]:
         for axes in combinations((-1, -2, -3), count):
             yield Family("flipped", f"runs backwards along {axes_in_words(axes)}", lambda o, x, a=axes: np.flip(o.want[x], a))
     for name in ("g", *reference.inputs):
-        for axes in ((-1,), (-2, -1), (-2,)):
+        for axes in ((-1,), (-2, -1), (-2,), (-3,)):  # the last: the matrices of a stack
             if name == "g":
                 yield Family("flipped", f"takes g in the opposite order along {axes_in_words(axes)}",
                              lambda o, x, a=axes: _rule(o, x, np.flip(o.g, a)))  # fmt: skip
