@@ -243,3 +243,45 @@ def test_the_largest_entry_that_is_taken_off_is_no_term():
 
     assert check(match, rule).passed
     assert "misses one of its terms: what comes back through the quotient" in first(match, lambda g, x, y: rule(g, x, y, 0)).text
+
+
+# --- one slip that several inputs share
+
+
+def attend(slope, axis=-1):
+    def rule(g, q, k, v):
+        scores = q @ k.mT / np.sqrt(q.shape[-1])
+        e = np.exp(scores - scores.max(axis, keepdims=True))
+        p = e / e.sum(axis, keepdims=True)
+        back = slope(g @ v.mT, p, axis) / np.sqrt(q.shape[-1])
+        return back @ k, back.mT @ q, p.mT @ g
+
+    return rule
+
+
+def softmax_slope(h, p, axis):
+    return p * (h - (h * p).sum(axis, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "others"),
+    [
+        (attend(softmax_slope, -2), "its sums go along axis -2", "kv"),
+        (attend(lambda h, p, axis: h), "without the derivative of softmax", "k"),
+    ],
+)
+def test_the_mistake_of_one_input_is_looked_for_in_the_others(rule, said, others):
+    (found,) = check("attention", rule).diagnoses
+    assert said in found.text and all(f"The same holds for {x}" in found.text for x in others)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "said"),
+    [
+        ("cumsum", lambda g, axis: np.broadcast_to(g.sum(axis, keepdims=True), g.shape), "is the sum of g along the axis"),
+        ("bmm", lambda g, x, y: (g @ y.mT, x.mT @ g[::-1]), "takes g in the opposite order along axis -3"),
+    ],
+)
+def test_a_g_that_comes_from_other_places_is_told_so(name, rule, said):
+    (found,) = check(name, rule).diagnoses
+    assert said in found.text

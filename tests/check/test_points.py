@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autolab.check import BEHAVIOURS, Behaviour, LocalPlayer, Scene, check
+from autolab.check import BEHAVIOURS, Behaviour, LocalPlayer, Scene, Spec, check, derivative_of_forward
 from autolab.check.api.check import judge, reference_of
 from autolab.check.api.judge_behaviour import judge_behaviour
 from autolab.check.api.points import AT_LEAST, CREDIT, DECIDED, NOTHING, PART, SLIP, credit
@@ -14,6 +14,7 @@ from autolab.check.diagnosis.diagnosis import diagnosis
 from autolab.check.diagnosis.hints import HINTS
 from autolab.check.run.exercises import average, normal, per_deviation
 from autolab.check.run.specs import spec_for
+from autolab.engine.op import ELEMENTWISE, GENERAL, Op
 
 from .changed import CHANGES, CannotChange, Changed
 from .wrong import WRONG, ForgetsToSum
@@ -106,6 +107,41 @@ def test_every_kind_of_mistake_has_a_part():
     assert set(CREDIT) == set(HINTS)
     assert set(DECIDED) | set(AT_LEAST) == set(FACTS)
     assert {*CREDIT.values(), *DECIDED.values(), *AT_LEAST.values()} == {SLIP, PART, NOTHING}
+
+
+def own(forward, *shapes, kind=GENERAL, **more):
+    return Spec("own", Op("own", forward, kind, x=derivative_of_forward), shapes=tuple((s,) for s in shapes), **more)
+
+
+ZIGZAG = own(lambda x: np.where(x < -1, 0.5 * x + 0.5, np.where(x < 1.2, -x - 1, 2 * x - 4.6)), kind=ELEMENTWISE)
+PINHOLE = own(lambda x: x[:, :2] / x[:, 2:], (4, 3), (3, 3), domain={"x": (0.4, 3.0)})
+RATIO = own(lambda x: x[1:] / x[:-1], (5,), (7,), domain={"x": (0.4, 3.0)})
+SAME = {
+    "a kink in another place": (SLIP, [
+        ("abs", lambda g, x: g * np.sign(x - 1)),
+        ("clamp", lambda g, x: g * ((x >= 0) & (x <= 1))),
+        ("relu", lambda g, x: g * (x > 0.4)),
+        (ZIGZAG, lambda g, x: g * np.where(x < -1, 0.5, np.where(x < 1.0, -1.0, 2.0))),
+    ]),
+    "the sign of one term": (SLIP, [
+        ("leaky_relu", lambda g, x, negative_slope: np.where(x > 0, g, -negative_slope * g)),
+        ("logit", lambda g, x: g * (1 / x - 1 / (1 - x))),
+        (PINHOLE, lambda g, x: np.hstack([g / x[:, 2:], (g * x[:, :2]).sum(1, keepdims=True) / x[:, 2:] ** 2])),
+        (RATIO, lambda g, x: np.append(0, g / x[:-1]) + np.append(g * x[1:] / x[:-1] ** 2, 0)),
+    ]),
+    "a term or a function inside is lost": (PART, [
+        ("logit", lambda g, x: g / x),
+        ("log_softmax", lambda g, out, axis: g - out * g.sum(axis, keepdims=True)),
+        (PINHOLE, lambda g, x: np.hstack([g / x[:, 2:], np.zeros((len(x), 1))])),
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", SAME)
+def test_the_same_mistake_earns_the_same_however_it_is_found(mistake):
+    share, rules = SAME[mistake]
+    earned = [next(v.share for v in check(exercise, rule).verdicts if v.name == "value") for exercise, rule in rules]
+    assert earned == [share] * len(rules)
 
 
 OPERATIONS = ("square", "log", "sigmoid", "mul", "div", "softmax", "log_softmax", "layer_norm", "std", "mean", "cumsum", "matmul", "roll",

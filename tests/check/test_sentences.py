@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autolab.check import Behaviour, LocalPlayer, Scene, Spec, check
+from autolab.check import Behaviour, LocalPlayer, Scene, Spec, check, derivative_of_forward, diagnose
 from autolab.check.api.judge_behaviour import judge_behaviour
 from autolab.engine.op import LINEAR, Op
 
@@ -62,3 +62,37 @@ def test_a_count_is_said_as_it_is(given):
     behaviour = Behaviour("counting", (scene,))
     text = judge_behaviour(behaviour, LocalPlayer(behaviour, given)).diagnoses[0].text
     assert "what it should be" not in text and "everywhere" not in text
+
+
+def back_through_steps(g, x_shape, axis):
+    ends = [[(int(a == axis), 0)[::side] for a in range(len(x_shape))] for side in (1, -1)]
+    return np.pad(g, ends[0]) - np.pad(g, ends[1])
+
+
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [(0, "only where axis is 0: elsewhere it is something else"), (1, "except where axis is 0: there it is something else")],
+)
+def test_where_a_rule_is_wrong_is_not_where_it_is_right(axis, said):
+    row = Op("steps", lambda x, *, axis: np.diff(x, axis=axis), LINEAR, x=derivative_of_forward)
+    steps = Spec("steps", row, shapes=(((4, 5),), ((4, 4),)), settings=({"axis": 0}, {"axis": 1}))
+    assert said in check(steps, lambda g: back_through_steps(g, g.shape, axis)).diagnoses[0].text
+
+
+def through_integers(g, index, x_shape):
+    rows = np.zeros(x_shape, dtype=int)
+    for j, i in enumerate(index):
+        rows[i] = rows[i] + 4 * g[j]
+    return rows.astype(float)
+
+
+@pytest.mark.parametrize(
+    ("forward", "rule", "inputs"),
+    [
+        (lambda x, index: 4 * x[index], through_integers, lambda rng: (rng.normal(size=(4, 3)), np.array([0, 2, 2, 1]))),
+        (lambda x: np.cumsum(x, 0) * 5, lambda g: np.flip(np.cumsum(np.flip(5 * g // 1, 0), 0), 0), lambda rng: (rng.normal(size=(5, 3)),)),
+    ],
+)
+def test_whole_numbers_are_said_where_they_were_cut_before_the_end(forward, rule, inputs, rng):
+    (found,) = diagnose(rule, forward, inputs(rng))
+    assert found.family == "precision" and "holds whole numbers alone" in found.text

@@ -356,11 +356,11 @@ def huber_with_its_bend_at_one(g, x, delta):
     return np.where(np.abs(x) <= 1, g * x, g * delta * np.sign(x))
 
 
-@wrong("clip", "places")
+@wrong("clip", "number")
 def clip_at_one(g, x, low, high):
     return g * ((x >= -1) & (x <= 1))
 
 
-@wrong("hardtanh", "places")
+@wrong("hardtanh", "number")
 def hardtanh_at_one(g, x, low, high):
     return g * ((x > -1) & (x < 1))

@@ -124,7 +124,7 @@ def sl(g, x):
     return g * (s - x * s * (1 - s))
 
 
-@wrong("clip", "mask|places|constant|kink")
+@wrong("clip", "mask|places|number|constant|kink")
 def cl(g, x, low, high):
     return g * ((x > low) & (x < high + 1))
 

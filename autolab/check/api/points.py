@@ -60,6 +60,8 @@ def credit(found: Diagnosis | None, right: int, calls: int, resemblance: str = "
     if right == calls:
         return 1.0
     named = CREDIT.get(found.family, NOTHING) if found and found.certainty != "unknown" else NOTHING
+    if found and any(CREDIT.get(other) for other in found.alternatives):
+        named = max(named, PART)  # it may as well be a slip that leaves a part
     known = DECIDED.get(resemblance, max(named, AT_LEAST.get(resemblance, NOTHING)))
     return max(known, SLIP * right / calls)
 

@@ -16,7 +16,7 @@ from ..run.observation import TOLERANCE, Observation, Right, close, error_of, nu
 from ..run.reference import stretched_axes
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .failures import setting_of_wrong_calls
-from .families import VAGUE, about_g, families
+from .families import VAGUE, about_g, families, same_mistake
 from .family import Family
 from .formulas.mutants import A_STEP, INTERMEDIATE
 from .formulas.spectral import find_as_of_numbers
@@ -71,7 +71,8 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     where = setting_of_wrong_calls(answered, [error_of(o, x) > TOLERANCE for o in answered])
     if where and not found:
         thick = any(o.got[x].ndim > o.want[x].ndim for o in wrong)
-        besides = ": there it has more axes than its input" if thick else ": there it is something else"
+        wrong_calls = "elsewhere" if where.startswith("only") else "there"
+        besides = f": {wrong_calls} it {'has more axes than its input' if thick else 'is something else'}"
         return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=("keepdims",) * thick, **more)
     if where and found and not found.sure:
         found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
@@ -166,6 +167,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
+    for o in wrong:
+        o.memo["explained"] = [family, *others] if family else o.memo.get("explained", [])
     doubtful = all(_is_doubtful(other) for other in (family, *others))
     looks = (find_scan, find_fixed_setting, find_recurrence) if doubtful and not (factor and factor.sure) else ()
     if found := _first(looks, wrong, x):
@@ -407,6 +410,8 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     If none does, those that predict the wrong calls and not the right ones, and False. What each predicts for the first call is kept.
     """
     first, others = wrong[0], wrong[1:]
+    if not scaled and (same := _explained_elsewhere(wrong, right, x)):
+        return same, True
     predicted: list[tuple[Family, np.ndarray]] = []
     passed_over: list[Family] = []
     first.memo.update({("predicted", x): predicted, ("passed over", x): passed_over})
@@ -440,6 +445,13 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
     if all_calls:
         return all_calls, True
     return (wrong_calls, False) if wrong_calls and not scaled else None
+
+
+def _explained_elsewhere(wrong: list[Observation], right: list[Observation], x: str) -> list[Family]:
+    """What explains the gradient for another input, if all of it explains this one too."""
+    known = wrong[0].memo.get("explained", [])
+    same = [next((f for f in same_mistake(wrong[0], x, one) if all(_fits(f, o, x) for o in (*wrong, *right))), None) for one in known]
+    return [family for family in same if family] if all(same) else []
 
 
 def _number_times_g(wrong: Sequence[Observation], x: str) -> float:

@@ -7,7 +7,7 @@ prediction that raises is none: the mistake cannot be made there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain as chained
 from itertools import combinations
 from typing import Any
@@ -44,9 +44,7 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
     whole? Then no slip is looked for in the steps of the operation, which are more than half of all.
     """
     reference = first.reference
-    if ("families", x) not in first.about_right:
-        first.about_right["families", x] = tuple(Remembered(part) for part in _of_right(first, x))
-    plain, slips_of_pen = first.about_right["families", x]
+    plain, slips_of_pen = _kept(first, x)
     yield from about_g(reference)
     yield from plain
     vague = []
@@ -70,6 +68,19 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)
     yield from vague
+
+
+def same_mistake(first: Observation, x: str, known: Family) -> Iterator[Family]:
+    """A mistake in the gradient for another input, made in that for `x`: what is found late for the one is tried first for the other."""
+    every = other_axes(first, x) if known.name == "axis" else _kept(first, x)[1] if known.exact else _about_chains(first, x)
+    return (family for family in every if (family.name, family.text) == (known.name, known.text))
+
+
+def _kept(first: Observation, x: str) -> tuple[Iterable[Family], Iterable[Family]]:
+    """What rests on the right answer alone, made once."""
+    if ("families", x) not in first.about_right:
+        first.about_right["families", x] = tuple(Remembered(part) for part in _of_right(first, x))
+    return first.about_right["families", x]
 
 
 def _of_right(first: Observation, x: str) -> tuple[Iterator[Family], Iterator[Family]]:
@@ -348,6 +359,9 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
     yield Family("not summed", "is g as it came: it is not summed to the shape of {x}",
                  lambda o, x: _only(o.g.size > o.want[x].size, o.g), exact=False)  # fmt: skip
     if not reference.elementwise:
+        text = "is the sum of g along the axis, the same for all entries: each of them has a part in other results"
+        yield Family("upstream collapsed", text, lambda o, x: _only(
+            o.g.shape == o.want[x].shape, np.broadcast_to(o.g.sum(o.names["axis"], keepdims=True), o.g.shape)))  # fmt: skip
         text = "is g as it came, with the shape of the result: each entry has to go back to where it came from"
         yield Family("not spread", text, lambda o, x: o.g)
     yield Family("keepdims", "lays g along the last axis: the axis that forward removed was not put back in its place",
@@ -445,7 +459,7 @@ def _about_places(reference: Reference) -> Iterator[Family]:
         for axes in combinations((-1, -2, -3), count):
             yield Family("flipped", f"runs backwards along {axes_in_words(axes)}", lambda o, x, a=axes: np.flip(o.want[x], a))
     for name in ("g", *reference.inputs):
-        for axes in ((-1,), (-2, -1), (-2,)):
+        for axes in ((-1,), (-2, -1), (-2,), (-3,)):  # the last: the matrices of a stack
             if name == "g":
                 yield Family("flipped", f"takes g in the opposite order along {axes_in_words(axes)}",
                              lambda o, x, a=axes: _rule(o, x, np.flip(o.g, a)))  # fmt: skip

@@ -27,10 +27,10 @@ _LEFT_OUT = {
     "sum": ("not summed", "the right one without its sum"),
     "argsort": ("permutation", "moved by the permutation of forward, where its inverse belongs"),
     "flip": ("flipped", "the right one without a flip: it runs the wrong way"),
-    "sigmoid": ("function", "the right one without its sigmoid"),
+    "sigmoid": ("factor", "the right one without its sigmoid"),
     "floor": ("number", "the right one with a number that is not rounded down"),
     "softmax_back": ("step", "the right one without the derivative of softmax"),
-    "exp": ("function", "the right one without its exp"), "log": ("factor", "the right one without its log"),
+    "exp": ("factor", "the right one without its exp"), "log": ("factor", "the right one without its log"),
 }  # fmt: skip
 
 

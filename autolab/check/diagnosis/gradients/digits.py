@@ -18,6 +18,7 @@ WHOLE: dict[str, Callable[..., Any]] = {
     "it is rounded up": np.ceil,
 }
 DECIMALS = range(1, 9)
+MOST_ALIKE = 0.5  # the cosine of the angle between what was cut and the right one
 LEAST_DIGITS = 0.01  # relative: how far off float16 may be
 
 
@@ -31,6 +32,9 @@ def find_lost_digits(answered: Sequence[Observation], x: str) -> Mistake | None:
     for look in (_whole, _rounded, _half, _clipped):
         if text := look(pairs):
             return Mistake("clipped" if look is _clipped else "precision", text, several)
+    if _is_cut_on_the_way(pairs):
+        text = "holds whole numbers alone: fractions are lost on the way, as in an array of integers or a division with //"
+        return Mistake("precision", text)
     for name in (*answered[0].reference.inputs, "g"):
         for dtype in (np.float16, np.float32):
             if all(_is_of_fewer_digits(o, x, name, dtype) for o in answered):
@@ -71,6 +75,14 @@ def _whole(pairs: Pairs) -> str:
         if min(near) > 0.5 and any(np.abs(got).max(initial=0) > 1 for got, _ in pairs):  # or it is a mask
             return "is an array of integers: fractions are lost where numbers are written into it"
     return ""
+
+
+def _is_cut_on_the_way(pairs: Pairs) -> bool:
+    """Whole numbers of both signs that go with the right ones: no mask, no signs and no counts."""
+    got, want = (np.concatenate([np.ravel(pair[k]) for pair in pairs]).astype(float) for k in (0, 1))
+    if np.array_equal(want, np.round(want)) or not np.array_equal(got, np.round(got)) or not got.min() < 0 < 1 < got.max():
+        return False
+    return bool(np.vdot(got, want) > MOST_ALIKE * np.linalg.norm(got) * np.linalg.norm(want))
 
 
 def _rounded(pairs: Pairs) -> str:

@@ -72,7 +72,8 @@ def find_regions(wrong: Sequence[Observation], x: str) -> Mistake | None:
         if some and all(b - a >= FEWEST and curve.begins(a, b) for a, b in found):
             if all(_what(curve, a, b) for a, b in found) or not (pieces := in_pieces or _multiples(curve)):
                 pieces = _said(curve, found)
-            return Mistake("places", pieces, sure)
+            moved = all(_moved(curve, a, b) for a, b in found)  # a number in a condition, and all else right
+            return Mistake("number" if moved else "places", pieces, sure)
         in_pieces = in_pieces or _multiples(curve)
     return Mistake("places", in_pieces, sure) if in_pieces else None
 

@@ -64,7 +64,8 @@ def other_settings(first: Observation, x: str) -> Iterator[Family]:
                 except Exception:  # forward refuses this value
                     continue
                 if fits:
-                    yield Family("setting", text + besides, partial(predict, name=name, source=source, to=to), exact=False)
+                    family = "term sign" if isinstance(value, float) and value == -given else "setting"
+                    yield Family(family, text + besides, partial(predict, name=name, source=source, to=to), exact=False)
     yield from _other_call(first, x)
 
 

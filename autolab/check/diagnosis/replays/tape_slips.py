@@ -229,7 +229,7 @@ OTHERS: Mapping[str, Callable[..., Any]] = {"floor": np.ceil, "ceil": np.floor, 
 for _name, _other in OTHERS.items():
     SLIPS[_name] = [
         ("transform" if "fft" in _name else "function", f"has {_other.__name__} where {_name} belongs{{where}}", _function(_other)),
-        ("transform" if "fft" in _name else "function", f"is the right one without its {_name}{{where}}", _source(0)),
+        ("transform" if "fft" in _name else "step", f"is the right one without its {_name}{{where}}", _source(0)),
     ]
 CONJUGATED = ("conjugate", "has the conjugate of a value where the value itself belongs{where}", lambda t, n, s, v: np.conj(v))
 SPREADS = {"forward var": ("variance", 1.0), "forward std": ("standard deviation", 0.5)}
@@ -305,7 +305,7 @@ def _slips(node: Node) -> Iterator[tuple[str, str, Slip]]:
         yield "constant", "divides by n - 1 where n belongs{where}", lambda t, n, s, v: v * _bessel(s[0], v) ** power
         yield "power", "has a standard deviation and a variance exchanged{where}", lambda t, n, s, v: v ** (1.5 - power)
     elif len(node.sources) == 1 and node.make is None and node.name not in SLIPS and node.name.isidentifier():
-        yield "function", f"is the right one without {step_in_words(node.name)}{{where}}", _source(0)
+        yield "step", f"is the right one without {step_in_words(node.name)}{{where}}", _source(0)
 
 
 # ---------- the tapes
