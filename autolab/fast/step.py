@@ -9,20 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autolab.engine.op import Op, Plan
-from autolab.fast.codegen import define
+from autolab.fast.codegen import NAMES, define
 from autolab.fast.kernel import LARGE
 from autolab.fast.row import gradients_of, names_of_rules, rule_lines
+from autolab.rules.index import basic_rule
+from autolab.rules.shape import inverse, transpose
 
 
 def step_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     """The text of a node's `step`: True once all is done, False where nothing is and the loop is to do it."""
     xs = gradients_of(op, plan)
+    large = f" or (type(g) is ndarray and g.size >= {LARGE})" if op.kind == "elementwise" else ""  # their rules can write over g
     lines = [
         "def step(node, pending, sums, waiting, ready, free):",
         "    g = pending.get(node)",
-        f"    if g is None or node.hooks is not None or (type(g) is ndarray and g.size >= {LARGE}):",
+        f"    if g is None or node.hooks is not None{large}:",
         "        return False",
+    ]
+    if picks(op):
+        return "\n".join([*lines, *placed_lines()]) + "\n"
+    lines += [
         *rule_lines(op, plan, names, "return False", "return False", revive=False),
         "    del pending[node]",
         f"    {', '.join(f'edge_{x}' if x in xs else '_' for x in op.inputs)}, = node.edges",
@@ -43,6 +52,45 @@ def step_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
             f"            ready.append(edge_{x})",
         ]
     return "\n".join([*lines, "    return True"]) + "\n"
+
+
+def picks(op: Op) -> bool:
+    """Whether the rule puts g at its place among zeros."""
+    return basic_rule in [rule.function for rule in op.rules.values()]
+
+
+def placed_lines() -> list[str]:
+    """Put g at its place in a sum that is there already, or in zeros: of several pieces of one tensor only the first takes an array."""
+    return [
+        "    shape, key = node.saved",
+        "    (edge,) = node.edges",
+        "    if edge not in pending:",
+        "        whole = pending[edge] = zeros_for(edge, shape, g.dtype)",
+        "        sums.add(edge)",
+        "        whole[key] = g",
+        "    elif edge in sums and type(whole := pending[edge]) is ndarray and whole.dtype is g.dtype:",
+        "        whole[key] += g",
+        "    else:",
+        "        return False",
+        "    del pending[node]",
+        "    if edge in waiting:",
+        "        left = waiting[edge] = waiting[edge] - 1",
+        "        if not left:",
+        "            ready.append(edge)",
+        "    return True",
+    ]
+
+
+def zeros_for(edge: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Zeros for the gradient that goes along an edge; if it goes through a permutation, laid out so that what comes out is contiguous."""
+    if type(edge) is not tuple and edge.op is transpose and edge.saved[0] is not None:
+        (axes,) = edge.saved
+        before: tuple[int, ...] = inverse(axes)  # type: ignore[no-untyped-call]
+        return np.zeros([shape[a] for a in before], dtype).transpose(axes)
+    return np.zeros(shape, dtype)
+
+
+NAMES["zeros_for"] = zeros_for
 
 
 def compile_step(cls: Any) -> Callable[..., bool] | None:

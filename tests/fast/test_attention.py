@@ -33,6 +33,19 @@ def test_blocks_give_what_the_formula_gives(room, causal, length, source, size, 
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("room", [7, 40, 10_000])
+def test_heads_that_lie_beside_each_other_are_not_copied(room, rng, monkeypatch):
+    monkeypatch.setattr(kernels, "ROOM", room)
+    xs = list(rng.standard_normal((2, 6, 3, 3, 4)).transpose(2, 0, 3, 1, 4))  # of (N, L, 3, H, E), as one product gives them
+    g = rng.standard_normal((2, 6, 3, 4)).swapaxes(1, 2)
+    out = kernels.whole_attention(*xs, scale=0.5, causal=True)
+    np.testing.assert_allclose(out, rows.attended(*xs, scale=0.5, causal=True), rtol=1e-9)
+    found, expected = kernels.whole_attention_back(g, xs, out, 0.5, True), rows.attention_rule(g, xs, out, 0.5, True)
+    for got, want in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    assert all(made.swapaxes(1, 2).flags.c_contiguous for made in (out, *found))
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_a_number_stays_where_the_formula_has_it(bad, rng, monkeypatch):

@@ -1,5 +1,7 @@
 """The quiet loop is equal to `steps`: same gradients, bit for bit, in the same places, with the same hooks called in the same order."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,12 @@ def recurrent(x, y, z):
     return h.sum() * z.sum()
 
 
-PROGRAMS = [shared, several_results, views, functions, itself, numbers, recurrent]
+def pieces(x, y, z):
+    w = (x[:4].outer(y[:4]) * 1).reshape(2, 2, 4).permute(1, -1, 0)
+    return (w[0] * w[1, 1:2]).sum() + w[1, 2, 0] * w[0, 2, 0] * w.swapaxes(0, 2)[0, 0, 0] + (x[1:] * x[:-1]).sum() * z.sum()
+
+
+PROGRAMS = [shared, several_results, views, functions, itself, numbers, recurrent, pieces]
 
 
 class Scaled(autolab.autograd.Function):
@@ -139,3 +146,15 @@ def test_a_written_step_leaves_a_saved_value_that_was_changed_to_the_loop():
     x.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
+
+
+def test_pieces_of_one_tensor_share_one_array_of_zeros():
+    whole = (autolab.randn(64, 1000, requires_grad=True) * 1).reshape(64, 8, 125).permute(1, 0, 2)
+    loss = sum(piece.sum() for piece in [whole[k] for k in range(8)])
+    for _ in range(FIRST_PASSES):
+        loss.backward(retain_graph=True)
+    tracemalloc.start()
+    loss.backward()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * 4 * whole.numel()

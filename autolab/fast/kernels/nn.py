@@ -1,5 +1,6 @@
 """Softmax, attention, losses and normalisation: sums by BLAS and einsum, and few arrays made on the way."""
 
+import itertools
 import math
 from functools import lru_cache
 from typing import Any
@@ -137,38 +138,37 @@ kernel(
 ROOM = 1 << 16  # entries: a block of weights and one of their gradients fit into the cache
 
 
-def blocks(heads: int, length: int, source: int, causal: bool) -> Any:
-    """(heads, first query, behind the last one, keys that these see) of each block: several heads, or some queries of one head."""
-    if length * source <= ROOM:
-        together = ROOM // (length * source)
-        for first in range(0, heads, together):
-            yield slice(first, first + together), 0, length, source
+def blocks(shape: Any, source: int, causal: bool) -> Any:
+    """(samples, heads, first query, behind the last one, keys that these see) of each block of (N, H, L) queries: several samples with
+    all their heads, several heads of one sample, or some queries of one head."""
+    (samples, heads, length), every = shape, slice(None)
+    if heads * length * source <= ROOM:
+        together = ROOM // (heads * length * source)
+        for first in range(0, samples, together):
+            yield slice(first, first + together), every, 0, length, source
         return
-    rows = max(1, ROOM // source)
-    for head in range(heads):
+    together, rows = max(1, ROOM // (length * source)), max(1, ROOM // source)
+    for sample, head in itertools.product(range(samples), range(0, heads, together)):
         for low in range(0, length, rows):
             high = min(low + rows, length)
-            yield slice(head, head + 1), low, high, min(high, source) if causal else source
-
-
-def stacked(x: Any) -> Any:
-    return x.reshape(-1, *x.shape[-2:])
+            ends = min(high, source) if causal and rows < length else source
+            yield slice(sample, sample + 1), slice(head, head + together), low, high, ends
 
 
 def exponents(queries: Any, keys: Any, first: int, causal: bool, room: Any) -> Any:
     """exp(queries @ keys.T), or a multiple of it, and the sums of its rows. `first` is the place of the first query."""
-    shape = (len(queries), queries.shape[1], keys.shape[1])
-    e = np.matmul(queries, keys.swapaxes(1, 2), out=room[: math.prod(shape)].reshape(shape))
+    shape = (*queries.shape[:3], keys.shape[2])
+    e = np.matmul(queries, keys.swapaxes(2, 3), out=room[: math.prod(shape)].reshape(shape))
     if max_reduce(e, None) <= MODERATE and np.minimum.reduce(e, None) >= -MODERATE:
         np.exp(e, out=e)
         if causal:
-            e *= seen(*shape[1:], first, e.dtype)
+            e *= seen(*shape[2:], first, e.dtype)
     else:
         if causal:
-            e[:, seen(*shape[1:], first, e.dtype) == 0] = -math.inf
+            e[..., seen(*shape[2:], first, e.dtype) == 0] = -math.inf
         e -= top(e, -1)
         np.exp(e, out=e)
-    return e, e.reshape(-1, shape[2]).dot(ones(shape[2], e.dtype)).reshape(*shape[:2], 1)
+    return e, e.reshape(-1, shape[3]).dot(ones(shape[3], e.dtype)).reshape(*shape[:3], 1)
 
 
 @lru_cache(maxsize=64)
@@ -177,39 +177,51 @@ def seen(length: int, source: int, first: int, dtype: Any) -> Any:
     return np.tril(np.ones((length, source), dtype), first)
 
 
+def heads_inside(shape: Any, dtype: Any) -> Any:
+    """Memory for (N, H, L, E) in which the heads of a place lie beside each other, as in PyTorch: joining them then takes no copy."""
+    samples, heads, length, width = shape
+    return np.empty((samples, length, heads, width), dtype).swapaxes(1, 2)
+
+
+def with_heads(x: Any) -> Any:
+    """(..., L, E) -> (N, H, L, E), which is not copied."""
+    return x if x.ndim == 4 else x.reshape(-1, 1, *x.shape[-2:])
+
+
 def whole_attention(*xs: Any, scale: Any, causal: Any) -> Any:
-    queries, keys, values = map(stacked, xs)
+    queries, keys, values = map(with_heads, xs)
     queries = queries * np.asarray(scale, queries.dtype)
-    out = np.empty((*queries.shape[:2], values.shape[2]), values.dtype)
-    room = np.empty(max(ROOM, keys.shape[1]), out.dtype)
-    for head, low, high, source in blocks(len(queries), queries.shape[1], keys.shape[1], causal):
-        e, total = exponents(queries[head, low:high], keys[head, :source], low, causal, room)
-        part = np.matmul(e, values[head, :source], out=out[head, low:high])
+    out = heads_inside((*queries.shape[:3], values.shape[3]), values.dtype)
+    room = np.empty(max(ROOM, keys.shape[2]), out.dtype)
+    for sample, head, low, high, source in blocks(queries.shape[:3], keys.shape[2], causal):
+        e, total = exponents(queries[sample, head, low:high], keys[sample, head, :source], low, causal, room)
+        part = np.matmul(e, values[sample, head, :source], out=out[sample, head, low:high])
         part /= total
-    return out.reshape(*xs[0].shape[:-1], out.shape[2])
+    return out.reshape(*xs[0].shape[:-1], out.shape[3])
 
 
 def whole_attention_back(g: Any, xs: Any, out: Any, scale: Any, causal: Any) -> Any:
-    queries, keys, values = map(stacked, xs)
-    g, out = stacked(g), stacked(out)
+    queries, keys, values = map(with_heads, xs)
+    g, out = with_heads(g), with_heads(out)
     queries = queries * np.asarray(scale, queries.dtype)
     along = np.vecdot(g, out)[..., None]
-    to_queries, to_keys, to_values = np.empty_like(queries), np.empty(keys.shape, keys.dtype), np.empty(values.shape, values.dtype)
-    room, more = np.empty((2, max(ROOM, keys.shape[1])), out.dtype)
-    for head, low, high, source in blocks(len(queries), queries.shape[1], keys.shape[1], causal):
-        e, total = exponents(queries[head, low:high], keys[head, :source], low, causal, room)
-        onto = g[head, low:high] / total  # the weights are e / total
-        scores = np.matmul(onto, values[head, :source].swapaxes(1, 2), out=more[: e.size].reshape(e.shape))
-        scores -= along[head, low:high] / total
+    to_queries, to_keys, to_values = [heads_inside(x.shape, x.dtype) for x in (queries, keys, values)]
+    room, more = np.empty((2, max(ROOM, keys.shape[2])), out.dtype)
+    for sample, head, low, high, source in blocks(queries.shape[:3], keys.shape[2], causal):
+        some, looked_at = (sample, head, slice(low, high)), (sample, head, slice(source))
+        e, total = exponents(queries[some], keys[looked_at], low, causal, room)
+        onto = g[some] / total  # the weights are e / total
+        scores = np.matmul(onto, values[looked_at].swapaxes(2, 3), out=more[: e.size].reshape(e.shape))
+        scores -= along[some] / total
         scores *= e
-        np.matmul(scores, keys[head, :source], out=to_queries[head, low:high])
-        for found, part, x in ((to_keys, scores, queries[head, low:high]), (to_values, e, onto)):
-            if high - low == queries.shape[1]:
-                np.matmul(part.swapaxes(1, 2), x, out=found[head])
+        np.matmul(scores, keys[looked_at], out=to_queries[some])
+        for found, part, x in ((to_keys, scores, queries[some]), (to_values, e, onto)):
+            if high - low == queries.shape[2]:
+                np.matmul(part.swapaxes(2, 3), x, out=found[sample, head])
                 continue
             if not low:
-                found[head] = 0
-            found[head, :source] += part.swapaxes(1, 2) @ x
+                found[sample, head] = 0
+            found[looked_at] += part.swapaxes(2, 3) @ x
     to_queries *= np.asarray(scale, to_queries.dtype)
     return [found.reshape(x.shape) for found, x in zip((to_queries, to_keys, to_values), xs)]
 
