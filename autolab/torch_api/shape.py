@@ -18,7 +18,7 @@ from autolab.torch_api.dims import axes_of, axis_of, require_tensor, sizes_of
 from autolab.torch_api.layout import as_bits, contiguous, returns_fresh_memory
 from autolab.torch_api.pointwise import to
 from autolab.torch_api.public import method, public
-from autolab.transforms.batched import first_sample, memory_owner
+from autolab.transforms.boxes import first_sample, memory_owner
 
 
 @method

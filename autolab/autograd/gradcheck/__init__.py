@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autolab.autograd.api import as_tuple, grad
-from autolab.autograd.gradcheck.mismatch import GradcheckError
+from autolab.autograd.gradcheck.error import GradcheckError
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.lazy import lazy as _lazy
