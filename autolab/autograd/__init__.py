@@ -3,7 +3,6 @@
 import sys as _sys
 
 from autolab.autograd import grad_mode, node_names
-from autolab.autograd.api import backward, grad
 from autolab.autograd.grad_mode import (
     _unsafe_preserve_version_counter,
     enable_grad,
@@ -14,6 +13,8 @@ from autolab.autograd.grad_mode import (
     set_multithreading_enabled,
 )
 from autolab.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from autolab.engine.tensor import Tensor as _Tensor
+from autolab.torch_api.lazy import LazyMethod as _LazyMethod
 from autolab.torch_api.lazy import lazy as _lazy
 
 __all__ = [
@@ -25,10 +26,13 @@ __all__ = [
 
 _NAMES = {
     "Function": ".function", "FunctionCtx": ".function", "SavedTensor": ".graph", "Variable": ".variable",
-    "_calculate_shape": ".api", "_profiler_enabled": ".profiler", "detect_anomaly": ".anomaly_mode",
+    "_calculate_shape": ".api", "_profiler_enabled": ".profiler", "backward": ".api", "detect_anomaly": ".anomaly_mode", "grad": ".api",
     "kineto_available": ".profiler", "set_detect_anomaly": ".anomaly_mode",
 }  # fmt: skip
-_load = _lazy(__name__, ["anomaly_mode", "forward_ad", "function", "functional", "graph", "profiler", "profiler_util", "variable"], _NAMES)
+_MODULES = "anomaly_mode api forward_ad function functional graph profiler profiler_util variable".split()
+_load = _lazy(__name__, _MODULES, _NAMES)
+
+_Tensor.backward = _LazyMethod("backward", lambda: _load("api").tensor_backward)  # type: ignore[assignment, method-assign]
 
 
 def __getattr__(name: str) -> object:

@@ -330,4 +330,3 @@ def tensor_backward(
 # What a `__torch_function__` is told that they are.
 tensor_backward.__name__, tensor_backward.__qualname__ = "backward", "Tensor.backward"
 backward.known_as, grad.known_as = "torch.autograd.backward", "torch.autograd.grad"  # type: ignore[attr-defined]
-Tensor.backward = tensor_backward  # type: ignore[assignment,method-assign]

@@ -5,7 +5,7 @@ One file a family. A function says at its definition in which forms it is public
 """
 
 from autolab.torch_api import (
-    complex_numbers, creation, families, generator, inplace, layout, methods, pointwise, reduce, settings,
+    complex_numbers, creation, families, generator, inplace, layout, methods, pointwise, settings,
 )  # fmt: skip
 from autolab.torch_api.lazy import lazy as _lazy
 

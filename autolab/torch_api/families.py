@@ -45,6 +45,10 @@ FUNCTIONS = {
         "_sample_dirichlet _standard_gamma bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn "
         "randn_like randperm"
     ),
+    "reduce": (
+        "all amax amin any argmax argmin count_nonzero cumprod cumsum logcumsumexp logsumexp max mean min nanmean nansum norm prod std "
+        "std_mean sum var var_mean"
+    ),
     "scatter": (
         "index_copy index_fill index_put index_put_ index_reduce masked_scatter nonzero_static put scatter scatter_reduce take "
         "take_along_dim"
@@ -86,6 +90,10 @@ METHODS = {
         "addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ cross inner kron trace vdot"
     ),
     "random": "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_",
+    "reduce": (
+        "all amax amin any argmax argmin count_nonzero cumprod cumprod_ cumsum cumsum_ logcumsumexp logsumexp max mean min nanmean nansum "
+        "norm prod std sum var"
+    ),
     "scatter": (
         "index_copy index_copy_ index_fill index_fill_ index_put index_put_ index_reduce index_reduce_ masked_scatter masked_scatter_ "
         "nonzero_static put put_ scatter scatter_ scatter_reduce scatter_reduce_ take take_along_dim"

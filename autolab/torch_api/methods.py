@@ -16,7 +16,6 @@ from autolab import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
-from autolab.fast.entries import quick_read, quick_update, quick_write
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
 from autolab.torch_api import complex_numbers, creation, inplace, overriding, pointwise, tensor_facts
@@ -91,12 +90,25 @@ AUGMENTED = {
 }  # fmt: skip
 
 
-def loaded(name: str, module: str, function: str, made: Callable[..., Any] = lambda function: function) -> LazyMethod:
-    """An operator that is a function of another module, which is loaded when the operator is first used."""
+def loaded(name: str, module: str, function: str, first_look: str = "") -> LazyMethod:
+    """An operator that is a function of another module, loaded when it is first used; with a first look out of `fast.entries`."""
 
     def load() -> Callable[..., Any]:
-        written = made(getattr(import_module(f"autolab.torch_api.{module}"), function))
+        written = getattr(import_module(f"autolab.torch_api.{module}"), function)
+        if first_look:
+            written = getattr(import_module("autolab.fast.entries"), first_look)(written)
         return entitle(written, name, written.__doc__)
+
+    return LazyMethod(name, load)
+
+
+def updating(name: str, of_arrays: Callable[[Any, Any], Any]) -> LazyMethod:
+    """`x += 1` and the like, with a first look."""
+
+    def load() -> Callable[..., Any]:
+        update = inplace.augmented_assignment(AUGMENTED[name].__name__, AUGMENTED[name])
+        written = import_module("autolab.fast.entries").quick_update(update, of_arrays)
+        return entitle(written, name, None)
 
     return LazyMethod(name, load)
 
@@ -113,10 +125,10 @@ OPERATORS: dict[str, Any] = {
     "__rshift__": bits(pointwise.bitwise_right_shift), "__rrshift__": bits(lambda x, y: pointwise.bitwise_right_shift(y, x)),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
     **{name: inplace.augmented_assignment(function.__name__, function) for name, function in AUGMENTED.items()},
-    **{name: quick_update(inplace.augmented_assignment(AUGMENTED[name].__name__, AUGMENTED[name]), of_arrays)
-       for name, of_arrays in (("__iadd__", operators.add), ("__isub__", operators.sub), ("__imul__", operators.mul))},
-    "__getitem__": loaded("__getitem__", "index", "getitem", quick_read),
-    "__setitem__": loaded("__setitem__", "index", "setitem", quick_write),
+    "__iadd__": updating("__iadd__", operators.add), "__isub__": updating("__isub__", operators.sub),
+    "__imul__": updating("__imul__", operators.mul),
+    "__getitem__": loaded("__getitem__", "index", "getitem", "quick_read"),
+    "__setitem__": loaded("__setitem__", "index", "setitem", "quick_write"),
     "__repr__": loaded("__repr__", "printing", "tensor_repr"),
 }  # fmt: skip
 

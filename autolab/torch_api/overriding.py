@@ -221,7 +221,7 @@ def entries(self: Tensor) -> Any:
 def methods() -> dict[str, Any]:
     """All that a class with a `__torch_function__` has in place of Tensor's own."""
     importlib.import_module("autolab.torch_api.families").load_families()
-    for name in [name for name, m in vars(Tensor).items() if isinstance(m, LazyMethod) and name.startswith("__")]:
+    for name in [name for name, m in vars(Tensor).items() if isinstance(m, LazyMethod) and (name == "backward" or name.startswith("__"))]:
         getattr(Tensor, name)  # operators are made, if nobody has asked for them yet
     members = {name: m for name, m in vars(Tensor).items() if name not in ENGINE_NAMES and isinstance(m, types.FunctionType | property)}
     return {name: method(name, m) for name, m in members.items()} | {"__iter__": entries}
