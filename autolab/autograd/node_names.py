@@ -1,6 +1,6 @@
 """PyTorch's names for what a node keeps, `_saved_self` and `_raw_saved_self`; and rows whose nodes PyTorch has as several.
 
-What stands behind them is loaded when somebody looks.
+Their values are read by `saved` and `fused`, which are loaded with the first look.
 """
 
 from __future__ import annotations
