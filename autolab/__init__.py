@@ -19,7 +19,6 @@ _keep_freed_memory()
 with _collector_paused():
     from autolab import autograd, fast as _fast
 from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
-from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from autolab.autograd.grad_mode import is_inference
 from autolab.dtypes import (
     bfloat16, bool_ as bool, complex64, complex128, dtype, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32,
@@ -75,7 +74,8 @@ _NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
     "get_autocast_dtype": "autolab.amp.autocast_mode", "is_autocast_cache_enabled": "autolab.amp.autocast_mode",
     "clear_autocast_cache": "autolab.amp.autocast_mode", "save": "autolab.serialization", "load": "autolab.serialization",
-    "set_printoptions": "autolab.torch_api.printing",
+    "set_printoptions": "autolab.torch_api.printing", "is_anomaly_enabled": "autolab.autograd.anomaly_mode",
+    "is_anomaly_check_nan_enabled": "autolab.autograd.anomaly_mode",
     "vmap": "autolab.func", "compile": "autolab.compiler", "exercises": "autolab.utils.exercises",
 }  # fmt: skip
 _MATRICES = (

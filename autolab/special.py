@@ -8,7 +8,8 @@ tensor(0.5000)
 from autolab.torch_api.more_pointwise import logit
 from autolab.torch_api.pointwise import erf, exp2, expm1, log1p, round, sinc, xlogy
 from autolab.torch_api.pointwise import sigmoid as expit
-from autolab.torch_api.reduce import log_softmax, logsumexp, softmax
+from autolab.torch_api.reduce import logsumexp
+from autolab.torch_api.softmax import log_softmax, softmax
 from autolab.torch_api.special import (
     airy_ai, bessel_j0, bessel_j1, bessel_y0, bessel_y1, chebyshev_polynomial_t, chebyshev_polynomial_u, chebyshev_polynomial_v,
     chebyshev_polynomial_w, digamma, entr, erfc, erfcx, erfinv, hermite_polynomial_h, hermite_polynomial_he, i0, i0e, i1, i1e,

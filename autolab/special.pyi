@@ -2,7 +2,8 @@
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.more_pointwise import logit as logit
 from autolab.torch_api.pointwise import round as round
-from autolab.torch_api.reduce import log_softmax as log_softmax, logsumexp as logsumexp, softmax as softmax
+from autolab.torch_api.reduce import logsumexp as logsumexp
+from autolab.torch_api.softmax import log_softmax as log_softmax, softmax as softmax
 from autolab.torch_api.special import mvlgamma as multigammaln, polygamma as polygamma
 from typing import Any
 

@@ -3,7 +3,8 @@
     python -m benchmarks.memory                  # all programs of benchmarks.programs
     python -m benchmarks.memory resnet gpt       # some
 
-Each program runs in a process of its own, once for each way. After two steps, a third is measured: its highest level less what is left
+Each program runs in a process of its own, once for each way. After two steps, and a third for which unused memory has been given back,
+a fourth is measured (the third may put its arrays elsewhere, while their last place is still counted): its highest level less what is left
 when it is over, which are parameters, their gradients, the optimizer's state and the data. What a compiled program holds from step to step
 counts as needed by the step: it is dropped before the rest is weighed. There are two measures:
 
@@ -77,7 +78,7 @@ def profiled(step: Callable[[], Any]) -> float:
 
 
 def measured(way: str, name: str) -> dict[str, float]:
-    """Both measures of a program's third step, in this process."""
+    """Both measures of a program's step, in this process."""
     T = library("torch" if way == "torch" else "autolab")
 
     def made() -> tuple[Callable[[], Any], Callable[[], None]]:
@@ -90,6 +91,7 @@ def measured(way: str, name: str) -> dict[str, float]:
         return step, drop
 
     step, drop = made()
+    resident(step, lambda: None)
     found = {"resident": resident(step, drop)}
     if way == "torch":
         return found | {"arrays": profiled(step)}

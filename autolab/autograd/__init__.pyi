@@ -6,7 +6,7 @@ from autolab.autograd.context import FunctionCtx as FunctionCtx
 from autolab.autograd.function import Function as Function
 from autolab.autograd.grad_mode import enable_grad as enable_grad, inference_mode as inference_mode, is_multithreading_enabled as is_multithreading_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled, set_multithreading_enabled as set_multithreading_enabled
 from autolab.autograd.gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
-from autolab.autograd.gradcheck.mismatch import GradcheckError as GradcheckError
+from autolab.autograd.gradcheck.error import GradcheckError as GradcheckError
 from autolab.autograd.variable import Variable as Variable
 
 __all__ = ['Function', 'FunctionCtx', 'GradcheckError', 'Variable', 'anomaly_mode', 'backward', 'detect_anomaly', 'enable_grad', 'function', 'functional', 'grad', 'grad_mode', 'gradcheck', 'gradgradcheck', 'graph', 'inference_mode', 'is_multithreading_enabled', 'no_grad', 'set_detect_anomaly', 'set_grad_enabled', 'set_multithreading_enabled']

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.autograd.graph import GradientEdge
+from autolab.autograd.gradient_edge import GradientEdge
 from autolab.dtypes import COMPLEX, INEXACT, of
 from autolab.engine.backward import run
 from autolab.engine.modes import modes
@@ -17,7 +17,6 @@ from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api import overriding
-from autolab.transforms.batched import Batch
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
@@ -286,6 +285,7 @@ def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any
     """`grad` for many grad_outputs at once, stacked along their first dim: one pass, inside vmap."""
     from autolab.autograd import function_in_vmap  # noqa: F401 - what vmap does with a custom Function
     from autolab.rules import batch  # noqa: F401 - heavy: gives the rows their batching rules
+    from autolab.transforms.batched import Batch
 
     given = as_tuple(grad_outputs)
     for i, (out, g) in enumerate(zip(outputs, given)):
@@ -330,4 +330,3 @@ def tensor_backward(
 # What a `__torch_function__` is told that they are.
 tensor_backward.__name__, tensor_backward.__qualname__ = "backward", "Tensor.backward"
 backward.known_as, grad.known_as = "torch.autograd.backward", "torch.autograd.grad"  # type: ignore[attr-defined]
-Tensor.backward = tensor_backward  # type: ignore[assignment,method-assign]

@@ -27,8 +27,9 @@ from autolab.engine.op import Out, Value, Values
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
 from autolab.rules.strided import memory_and_start, window
 from autolab.torch_api.inplace import copy_
+from autolab.transforms.boxes import shaped
 from autolab.transforms.dual import Dual, ForwardMode, check_tangent
-from autolab.transforms.level import Level, ViewPath, shaped, zeros
+from autolab.transforms.level import Level, ViewPath, zeros
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -1,11 +1,10 @@
 """What a node keeps, as its user sees it: `node._saved_self`, and `node._raw_saved_self` to hang hooks on one value.
 
-The engine knows slots (``engine.op``), with the names that are in the rules; here are PyTorch's names for them.
+The engine knows slots (``engine.op``), with the names that are in the rules; PyTorch's names for them are in ``node_names``.
 """
 
 from __future__ import annotations
 
-import functools
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.node import Node
-from autolab.engine.op import CODEGEN, Op, Out, Plan, Slot, Value, Values
+from autolab.engine.op import Out, Slot, Value, Values
 from autolab.engine.saved import FREED, NEVER, Packed, bring_back, checked, packed
 from autolab.engine.tensor import Tensor, new_tensor
 
@@ -103,34 +102,7 @@ class SavedTensor:
         return with_history(raw, self.edge, version) if found is None else found
 
 
-# -- PyTorch's names for what a node keeps ----------------------------------------------------------
-
-PYTORCHS_NAMES = {
-    "x": "self", "y": "other", "xs": "tensors", "out": "result", "out_1": "indices", "x_shape": "self_sym_sizes", "axis": "dim",
-    "axes": "dims", "keepdims": "keepdim", "axis1": "dim1", "axis2": "dim2", "k": "diagonal", "src": "source",
-}  # fmt: skip
-OF_ONE_ROW = {
-    ("mm", "y"): "mat2", ("addmm", "x"): "mat1", ("addmm", "y"): "mat2",
-    ("bmm", "y"): "mat2", ("mv", "y"): "vec", ("dot", "y"): "tensor", ("mse_loss", "y"): "target",
-    ("embedding", "index"): "indices", ("index", "key"): "indices", ("index_put", "key"): "indices",
-    ("swapaxes", "axis1"): "dim0", ("swapaxes", "axis2"): "dim1", ("split", "out_1"): "out_1",
-}  # fmt: skip
 SEVERAL_DIMS = {"sum", "mean", "amax", "amin", "var", "std", "logsumexp", "norm", "flip"}
-
-
-def attributes(row: Op, plan: Plan) -> dict[str, Any]:
-    """The properties `_saved_self`, `_raw_saved_self` ... of a class of nodes. (A `__getattr__` would slow down every attribute.)
-
-    A tensor that is kept only when other inputs need a gradient is None.
-    """
-    found: dict[str, Any] = {}
-    here = {slot.name for slot in plan.slots}
-    for slot in [*plan.slots, *(slot for slot in row.plan(row.mask).slots if slot.width == 3 and slot.name not in here)]:
-        name = OF_ONE_ROW.get((row.name, slot.name)) or PYTORCHS_NAMES.get(slot.name, slot.name)
-        look = look_up if slot.name in here else not_kept
-        found[f"_saved_{name}"] = property(functools.partial(look, slot=slot))
-        found[f"_raw_saved_{name}"] = property(functools.partial(look, slot=slot, raw=True))
-    return found
 
 
 def not_kept(node: Any, slot: Any, raw: bool = False) -> Any:
@@ -198,6 +170,3 @@ def from_the_front(node: Any, axis: Any) -> Any:
             return (axis % ndim,) if node.op.name in SEVERAL_DIMS else axis % ndim
         return axis if axis is None else tuple(a % ndim for a in axis)
     return axis
-
-
-CODEGEN["attributes"] = attributes

@@ -207,8 +207,10 @@ class OpNode(Node):
     def in_parts(self) -> Node:
         """A backward pass that runs knows its nodes already, and so does a call that is compiled."""
         assert self.op is not None
-        if self.op.parts is not None and not modes.passes and modes.tracer is None:
-            self.op.parts(self)
+        if not modes.passes and modes.tracer is None:
+            parts = self.op.generated("parts")
+            if parts is not None:
+                parts(self)
         return self
 
     def unpack(self, create_graph: bool) -> list[Any]:

@@ -41,7 +41,8 @@ NO_SETTINGS: dict[str, Any] = {}
 #   taped(op)               run(tape, *inputs, settings), which does what `Tape.apply` does                         autolab.fast.in_grad
 #   batched(op)             run(batch, *inputs, settings), which does what `Batch.apply` does, or gives None        autolab.fast.in_vmap
 #   mapped(op)              run(tape, batch, *inputs, settings), both for a tape right inside vmap, or gives None   autolab.fast.in_both
-#   attributes(op, plan)    members of the class of its nodes: the names under which they show what they keep     autolab.autograd.saved
+#   attributes(op, plan)    members of the class of its nodes: the names under which they show what they keep   autolab.autograd.node_names
+#   parts(op)               what makes a node of the row several, where PyTorch has several; or None            autolab.autograd.node_names
 CODEGEN: dict[str, Callable[..., Any]] = {}
 
 
@@ -107,7 +108,6 @@ class Op:
         self.unsigned_refusal: str | None = None  # and uint16, uint32, uint64
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
-        self.parts: Callable[[OpNode], None] | None = None  # makes a node several, where PyTorch has several (autolab.autograd.fused)
         self.namer = node if callable(node) else None
         self.number = number or {}
         self.node_name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"

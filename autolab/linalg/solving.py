@@ -11,7 +11,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg.checks import eye, floats, matrix, run, same_dtype, square, under_autocast, zeros_info
 from autolab.rules import matrix as rows
 from autolab.torch_api import index, pointwise, reduce, shape
-from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.dims import common_shape, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 from autolab.torch_api.named_results import named
@@ -84,7 +84,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 def _solve(A: Tensor, B: Tensor) -> Tensor:
-    shape.common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), t.shape[:-2])) for t in (A, B)))
+    common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), t.shape[:-2])) for t in (A, B)))
     return run(rows.solve, A, B)
 
 
@@ -314,6 +314,6 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 def _rows(B: Tensor, order: Tensor) -> Tensor:
     """The rows of each matrix in another order."""
-    lead = shape.common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), s)) for s in (B.shape[:-2], order.shape[:-1])))
+    lead = common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), s)) for s in (B.shape[:-2], order.shape[:-1])))
     B = shape.expand(B, (*lead, *B.shape[-2:]))
     return index.gather(B, -2, shape.expand(shape.unsqueeze(order, -1), B.shape))

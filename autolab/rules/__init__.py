@@ -5,7 +5,7 @@ recorded (`create_graph=True`). They are expressions; they write into nothing, a
 """
 
 from autolab.engine.tensor import TABLE
-from autolab.rules import arithmetic, calculus, elementwise, index, linalg, nn, order, reduce, scatter, shape, strided, view_write
+from autolab.rules import arithmetic, calculus, elementwise, index, linalg, order, reduce, scatter, shape, strided, view_write
 
 # isort: split
 from autolab.rules import complex_numbers, unsigned_numbers
@@ -13,9 +13,9 @@ from autolab.rules import complex_numbers, unsigned_numbers
 # isort: split
 from autolab.rules import numpy_dispatch  # last: it takes the rows that are there
 
-# Rows that are loaded with the functions that use them: activations, conv, ctc, padding, pool, resize (autolab.nn.functional), matrix and
-# the special functions.
+# Rows that are loaded with the functions that use them: activations, conv, ctc, nn, padding, pool, resize (autolab.nn.functional), matrix
+# and the special functions.
 __all__ = [
-    "TABLE", "arithmetic", "calculus", "complex_numbers", "elementwise", "index", "linalg", "nn", "numpy_dispatch", "order", "reduce",
+    "TABLE", "arithmetic", "calculus", "complex_numbers", "elementwise", "index", "linalg", "numpy_dispatch", "order", "reduce",
     "scatter", "shape", "strided", "unsigned_numbers", "view_write",
 ]  # fmt: skip

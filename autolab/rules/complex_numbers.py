@@ -22,7 +22,7 @@ E, L = ELEMENTWISE, LINEAR
 WITH_A_DERIVATIVE = """
 add sub rsub mul div neg reciprocal pow_scalar addcmul addcdiv lerp
 exp expm1 exp2 log log1p log2 log10 sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan asinh atanh sigmoid sinc silu
-ldexp where masked_fill sum mean prod cumsum cumprod logsumexp rms_norm
+ldexp where masked_fill sum mean prod cumsum cumprod logsumexp
 mm bmm mv vm dot matmul outer outer_sum linear addmm einsum
 place add_at index index_put gather scatter scatter_add index_select index_add embedding embedding_back put_along_axis
 flip roll repeat cat stack diagonal_scatter tril triu as_strided_back as_strided_scatter unfold_back put

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from autolab.engine.node import sum_to
-from autolab.engine.op import ELEMENTWISE, GENERAL, op
+from autolab.engine.op import ELEMENTWISE, GENERAL, HOLOMORPHIC, op
 from autolab.rules.elementwise import sigmoid, softplus
 from autolab.rules.index import embedding
 from autolab.rules.reduce import channel_sums, mean, merge_samples, put_along_axis
@@ -340,7 +340,7 @@ def rms_norm_rule(g, white, weight, axes):
 
 rms_norm = op(
     "rms_norm", lambda x, weight, *, axes, eps: by_root_mean_square(x, axes, eps)[0] * weight, GENERAL,
-    node="FusedRmsNormBackward0", batch=rms_norm_batch, shared={"white": by_root_mean_square},
+    node="FusedRmsNormBackward0", batch=rms_norm_batch, complex=HOLOMORPHIC, shared={"white": by_root_mean_square},
     x=rms_norm_rule,
     weight=lambda g, white, weight_shape: sum_to(g * white[0], weight_shape),
 )  # fmt: skip

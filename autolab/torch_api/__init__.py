@@ -5,8 +5,7 @@ One file a family. A function says at its definition in which forms it is public
 """
 
 from autolab.torch_api import (
-    complex_numbers, creation, families, generator, index, inplace, layout, legacy_constructors, linalg, methods, pointwise, reduce,
-    settings, shape, transposes,
+    complex_numbers, creation, families, generator, inplace, layout, methods, pointwise, settings,
 )  # fmt: skip
 from autolab.torch_api.lazy import lazy as _lazy
 
@@ -16,6 +15,7 @@ methods.bind()
 __all__ = [
     "comparisons", "complex_numbers", "creation", "cumulative", "diagonals", "dtype_info", "families", "generator", "index", "inplace",
     "joining", "layout", "legacy_constructors", "linalg", "methods", "more_creation", "more_pointwise", "pointwise", "printing",
-    "products", "random", "reduce", "scatter", "settings", "shape", "sorting", "special", "storage", "transposes", "view_copies", "views",
+    "products", "random", "reduce", "scatter", "settings", "shape", "softmax", "sorting", "special", "storage", "tensor_facts",
+    "transposes", "view_copies", "views",
 ]  # fmt: skip
 __getattr__ = _lazy(__name__, __all__)

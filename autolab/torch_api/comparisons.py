@@ -12,7 +12,7 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.pointwise import abs, bitwise_and, bitwise_or, eq, isfinite, le, ne
 from autolab.torch_api.public import public
-from autolab.transforms.batched import in_vmap
+from autolab.transforms.boxes import in_vmap
 
 
 @public(method=True)

@@ -18,7 +18,7 @@ from autolab.torch_api.device import CPU, device, require_cpu
 from autolab.torch_api.dims import lengths_of, require_tensor, whole
 from autolab.torch_api.generator import generator, manual_seed
 from autolab.torch_api.public import public
-from autolab.transforms.level import created, shaped
+from autolab.transforms.boxes import created, shaped
 
 __all__ = ["CPU", "device", "generator", "manual_seed"]
 

@@ -138,3 +138,18 @@ def to_floats(t: Tensor) -> Tensor:
     if t.payload.dtype in dtypes.INEXACT:
         return t
     return t.to(dtypes.of(dtypes.default.floating))
+
+
+def common_shape(*tensors: Tensor) -> tuple[int, ...]:
+    """The shape that all broadcast to. Raises RuntimeError if there is none."""
+    shape: tuple[int, ...] = ()
+    for t in tensors:
+        own = tuple(t.shape)
+        for back, (m, n) in enumerate(zip(reversed(shape), reversed(own)), 1):
+            if m != n and 1 not in (m, n):
+                raise RuntimeError(
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                    f"{max(len(shape), len(own)) - back}. The shapes are {list(shape)} and {list(own)}."
+                )
+        shape = np.broadcast_shapes(shape, own)
+    return shape

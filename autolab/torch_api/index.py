@@ -10,15 +10,18 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.apply import apply
+from autolab.engine.inplace import overwrite
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
 from autolab.rules import scatter as scatter_rows
 from autolab.rules import strided
-from autolab.torch_api.dims import axis_of, refuse, require_tensor, whole
+from autolab.torch_api.complex_numbers import must_hold_complex
+from autolab.torch_api.dims import axis_of, common_shape, refuse, require_tensor, whole
+from autolab.torch_api.inplace import copy_, fill_, may_write
 from autolab.torch_api.layout import forget_base
-from autolab.torch_api.pointwise import add, clone, mul, where
+from autolab.torch_api.pointwise import add, clone, mul, to, where
 from autolab.torch_api.public import public
-from autolab.torch_api.shape import common_shape, expand, movedim, reshape, unsqueeze
+from autolab.torch_api.shape import expand, movedim, reshape, unsqueeze
 
 Key = tuple[Any, ...]
 SEVERAL = (list, tuple, range, slice, Tensor)
@@ -65,6 +68,47 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     if not simple and any(isinstance(a, np.ndarray) for a in advanced):
         return pick(out, tuple(advanced))
     return apply(strided.alias, (self,), {}) if out is self else out
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """x[key] = value: through a view for integers and slices, entry by entry for index arrays."""
+    if not isinstance(value, Tensor):
+        if not isinstance(value, (*dtypes.NUMBERS, np.generic)):
+            kind = "numpy.ndarray" if isinstance(value, np.ndarray) else type(value).__name__
+            raise TypeError(f"can't assign a {kind} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...).")
+        if isinstance(value, complex):
+            must_hold_complex(self, value)
+        elif self.payload.dtype not in dtypes.NARROW:
+            value = dtypes.fitting(value, self.payload.dtype)
+        value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
+    items = expand_key(self, key if type(key) is tuple else (key,))
+    if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap
+        basic, indices = split_key(items)
+        part = getitem(self, basic)
+        may_write(part)
+        overwrite(part, put_each(part, indices, to(value, self.dtype)))
+        return
+    if not any(isinstance(item, np.ndarray) for item in items):
+        everything = all(isinstance(item, slice) and item.indices(n) == (0, n, 1) for item, n in zip(items, self.shape))
+        part = self if everything and len(items) == self.ndim else getitem(self, tuple(items))
+        while value.ndim > part.ndim and value.shape[0] == 1:
+            value = value[0]
+        if not value.ndim:
+            fill_(part, value)
+            return
+        copy_(part, value if value.shape == part.shape else expand(value, part.shape))
+        return
+    may_write(self)
+    check_key(self, tuple(items))
+    value = to(value, self.dtype)
+    try:
+        result = rows.index_put(self, value, key=tuple(items))
+    except (TypeError, ValueError):  # of NumPy, the first for a mask and a value of several dims
+        picked = list(self.payload[tuple(items)].shape)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {picked}"
+        ) from None
+    overwrite(self, result)
 
 
 def expand_key(self: Tensor, key: Key) -> list[Any]:

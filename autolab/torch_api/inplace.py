@@ -13,11 +13,9 @@ from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise
-from autolab.rules import index as index_rows
-from autolab.torch_api import pointwise, shape
+from autolab.torch_api import pointwise
 from autolab.torch_api.complex_numbers import must_hold_complex
-from autolab.torch_api.dims import require_tensor
-from autolab.torch_api.index import check_key, expand_key, getitem, put_each, split_key
+from autolab.torch_api.dims import common_shape, require_tensor
 from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.public import entitle, method
 
@@ -132,7 +130,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     may_write(self)
     check_no_overlap(self, (src,))
     if src.shape != self.shape:
-        common = shape.common_shape(self, src)
+        common = common_shape(self, src)
         if common != tuple(self.shape):
             raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
     if src.payload.dtype in dtypes.COMPLEX and self.payload.dtype not in dtypes.COMPLEX:
@@ -172,47 +170,6 @@ def zero_(self: Tensor) -> Tensor:
     result = elementwise.fill(self, 0)
     rename_node(result.edge, "ZeroBackward0")
     return overwrite(self, result)
-
-
-def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """x[key] = value: through a view for integers and slices, entry by entry for index arrays."""
-    if not isinstance(value, Tensor):
-        if not isinstance(value, (*dtypes.NUMBERS, np.generic)):
-            kind = "numpy.ndarray" if isinstance(value, np.ndarray) else type(value).__name__
-            raise TypeError(f"can't assign a {kind} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...).")
-        if isinstance(value, complex):
-            must_hold_complex(self, value)
-        elif self.payload.dtype not in dtypes.NARROW:
-            value = dtypes.fitting(value, self.payload.dtype)
-        value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
-    items = expand_key(self, key if type(key) is tuple else (key,))
-    if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap
-        basic, indices = split_key(items)
-        part = getitem(self, basic)
-        may_write(part)
-        overwrite(part, put_each(part, indices, pointwise.to(value, self.dtype)))
-        return
-    if not any(isinstance(item, np.ndarray) for item in items):
-        everything = all(isinstance(item, slice) and item.indices(n) == (0, n, 1) for item, n in zip(items, self.shape))
-        part = self if everything and len(items) == self.ndim else getitem(self, tuple(items))
-        while value.ndim > part.ndim and value.shape[0] == 1:
-            value = value[0]
-        if not value.ndim:
-            fill_(part, value)
-            return
-        copy_(part, value if value.shape == part.shape else shape.expand(value, part.shape))
-        return
-    may_write(self)
-    check_key(self, tuple(items))
-    value = pointwise.to(value, self.dtype)
-    try:
-        result = index_rows.index_put(self, value, key=tuple(items))
-    except (TypeError, ValueError):  # of NumPy, the first for a mask and a value of several dims
-        picked = list(self.payload[tuple(items)].shape)
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {picked}"
-        ) from None
-    overwrite(self, result)
 
 
 def augmented_assignment(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

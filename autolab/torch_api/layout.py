@@ -14,7 +14,7 @@ from autolab.rules import elementwise as rows
 from autolab.rules.strided import memory_and_start
 from autolab.torch_api.dims import axis_of
 from autolab.torch_api.public import method
-from autolab.transforms.batched import in_vmap
+from autolab.transforms.boxes import in_vmap
 
 CHANNELS_LAST = {"torch.channels_last": (0, 2, 3, 1), "torch.channels_last_3d": (0, 2, 3, 4, 1)}
 

@@ -47,6 +47,14 @@ class LazyMethod:
         return method if instance is None else method.__get__(instance, owner)
 
 
+class LazyProperty(LazyMethod):
+    """A property of Tensor that is loaded when it is first asked for, or set."""
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        setattr(Tensor, self.name, self.load())
+        setattr(instance, self.name, value)
+
+
 def bind_lazy_methods(module: str, names: str) -> None:
     """Give Tensor methods without loading the module that they are in."""
     for name in names.split():

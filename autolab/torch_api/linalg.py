@@ -14,7 +14,7 @@ from autolab.torch_api.dims import evened_out, require_tensor
 from autolab.torch_api.layout import forget_base
 from autolab.torch_api.public import declare, public
 from autolab.torch_api.shape import permute, reshape, unsqueeze
-from autolab.transforms.batched import in_vmap
+from autolab.transforms.boxes import in_vmap
 
 NONE: dict[str, Any] = {}
 # The names of dtypes in C++, which PyTorch uses in one message.

@@ -16,21 +16,9 @@ from autolab import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
-from autolab.fast.entries import quick_read, quick_update, quick_write
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
-from autolab.torch_api import (
-    complex_numbers,
-    creation,
-    index,
-    inplace,
-    legacy_constructors,
-    linalg,
-    overriding,
-    pointwise,
-    shape,
-    transposes,
-)
+from autolab.torch_api import complex_numbers, creation, inplace, overriding, pointwise, tensor_facts
 from autolab.torch_api.lazy import LazyMethod
 from autolab.torch_api.numpy_names import copy_name_and_doc, with_numpy_names
 from autolab.torch_api.public import DECLARED, Declaration, entitle
@@ -81,11 +69,11 @@ def _pow(self: Tensor, exponent: Any) -> Any:
 
 
 def _matmul(self: Tensor, other: Any) -> Any:
-    return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    return self.matmul(other) if isinstance(other, Tensor) else NotImplemented
 
 
 def _rmatmul(self: Tensor, other: Any) -> Any:
-    return linalg.matmul(creation.as_tensor(other), self) if isinstance(other, np.ndarray | Tensor) else NotImplemented
+    return creation.as_tensor(other).matmul(self) if isinstance(other, np.ndarray | Tensor) else NotImplemented
 
 
 ROWS = {
@@ -102,9 +90,27 @@ AUGMENTED = {
 }  # fmt: skip
 
 
-def representation() -> Callable[..., Any]:
-    written: Callable[..., Any] = import_module("autolab.torch_api.printing").tensor_repr
-    return entitle(written, "__repr__", written.__doc__)
+def loaded(name: str, module: str, function: str, first_look: str = "") -> LazyMethod:
+    """An operator that is a function of another module, loaded when it is first used; with a first look out of `fast.entries`."""
+
+    def load() -> Callable[..., Any]:
+        written = getattr(import_module(f"autolab.torch_api.{module}"), function)
+        if first_look:
+            written = getattr(import_module("autolab.fast.entries"), first_look)(written)
+        return entitle(written, name, written.__doc__)
+
+    return LazyMethod(name, load)
+
+
+def updating(name: str, of_arrays: Callable[[Any, Any], Any]) -> LazyMethod:
+    """`x += 1` and the like, with a first look."""
+
+    def load() -> Callable[..., Any]:
+        update = inplace.augmented_assignment(AUGMENTED[name].__name__, AUGMENTED[name])
+        written = import_module("autolab.fast.entries").quick_update(update, of_arrays)
+        return entitle(written, name, None)
+
+    return LazyMethod(name, load)
 
 
 OPERATORS: dict[str, Any] = {
@@ -119,10 +125,11 @@ OPERATORS: dict[str, Any] = {
     "__rshift__": bits(pointwise.bitwise_right_shift), "__rrshift__": bits(lambda x, y: pointwise.bitwise_right_shift(y, x)),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
     **{name: inplace.augmented_assignment(function.__name__, function) for name, function in AUGMENTED.items()},
-    **{name: quick_update(inplace.augmented_assignment(AUGMENTED[name].__name__, AUGMENTED[name]), of_arrays)
-       for name, of_arrays in (("__iadd__", operators.add), ("__isub__", operators.sub), ("__imul__", operators.mul))},
-    "__getitem__": quick_read(index.getitem), "__setitem__": quick_write(inplace.setitem),
-    "__repr__": LazyMethod("__repr__", representation),
+    "__iadd__": updating("__iadd__", operators.add), "__isub__": updating("__isub__", operators.sub),
+    "__imul__": updating("__imul__", operators.mul),
+    "__getitem__": loaded("__getitem__", "index", "getitem", "quick_read"),
+    "__setitem__": loaded("__setitem__", "index", "setitem", "quick_write"),
+    "__repr__": loaded("__repr__", "printing", "tensor_repr"),
 }  # fmt: skip
 
 
@@ -269,7 +276,7 @@ def _len(self: Tensor) -> int:
 def _iter(self: Tensor) -> Iterator[Tensor]:
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(shape.unbind(self))
+    return iter(self.unbind())
 
 
 def _contains(self: Tensor, value: Any) -> bool:
@@ -306,7 +313,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
-    legacy_constructors.warn_if_has_hooks(self)
+    tensor_facts.warn_if_has_hooks(self)
     return rebuild, (type(self), np.asarray(self.payload), self.requires_grad), self.__dict__ or None
 
 
@@ -349,7 +356,7 @@ tensor([0., 2.])
 """,
         lambda self, condition, other: pointwise.where(condition, self, other),
     ),
-    "nelement": ("The number of entries, as `numel`.\n\n>>> torch.zeros(2, 3).nelement()\n6\n", lambda self: shape.numel(self)),
+    "nelement": ("The number of entries, as `numel`.\n\n>>> torch.zeros(2, 3).nelement()\n6\n", lambda self: self.numel()),
     "type_as": (
         "This tensor in the dtype of another.\n\n>>> torch.tensor([1.9]).type_as(torch.tensor(0))\ntensor([1])\n",
         lambda self, other: pointwise.to(self, other),
@@ -385,7 +392,6 @@ tensor([2., 3.])
     "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
     "cfloat": _as_type(dtypes.complex64), "cdouble": _as_type(dtypes.complex128), "short": _as_type(dtypes.int16),
     "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8), "bool": _as_type(dtypes.bool_),
-    "T": property(transposes.T), "mT": property(transposes.mT), "H": property(transposes.H), "mH": property(transposes.mH),
     "real": property(complex_numbers.real, complex_numbers.set_real), "imag": property(complex_numbers.imag, complex_numbers.set_imag),
     "device": property(
         lambda self: creation.CPU, doc="The place where it is: the CPU.\n\n>>> torch.ones(2).device\ndevice(type='cpu')\n"
@@ -422,7 +428,7 @@ def bind() -> None:
     """Give Tensor the methods that have been declared, and everything in the tables above."""
     for name, function in declared_methods(DECLARED):
         setattr(Tensor, name, function)
-    for table in (OPERATORS, SPECIAL, legacy_constructors.FACTS):
+    for table in (OPERATORS, SPECIAL, tensor_facts.FACTS):
         for name, function in table.items():
             if isinstance(function, tuple):
                 doc, function = function

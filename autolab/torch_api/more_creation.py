@@ -16,7 +16,8 @@ from autolab.torch_api.creation import _floating, as_tensor, finish, from_dlpack
 from autolab.torch_api.device import require_cpu
 from autolab.torch_api.dims import lengths_of, whole
 from autolab.torch_api.public import method, public
-from autolab.transforms.level import TransformTensor, created
+from autolab.transforms.boxes import created
+from autolab.transforms.level import TransformTensor
 
 
 @public()

@@ -13,7 +13,7 @@ from autolab.engine.inplace import overwrite
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.numpy_names import copy_name_and_doc, torch_arguments
-from autolab.transforms.batched import in_vmap
+from autolab.transforms.boxes import in_vmap
 
 # Reductions and products insist on the dtype of the result; functions of single entries also take one that holds it.
 EXACT = set("aminmax cat gather index_select masked_select matmul mm bmm mv dot stack take topk sort kthvalue mode".split())

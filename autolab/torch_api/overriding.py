@@ -19,7 +19,6 @@ from typing import Any
 
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.lazy import LazyMethod
-from autolab.transforms.level import TransformTensor
 
 HOMES = ("autolab", "autolab.nn.functional", "autolab.linalg", "autolab.special")
 # Functions that are not asked about: they make or set something, or say what a thing is.
@@ -132,9 +131,6 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return as_subclass(data.detach(), cls).requires_grad_(require_grad)
 
 
-TransformTensor.__torch_function__ = _disabled_torch_function_impl  # type: ignore[method-assign]  # a transform's tensors are tensors like others
-
-
 def overrides(a: Any) -> bool:
     """Whether the class of `a` wants to be asked."""
     cls = type(a)
@@ -225,7 +221,7 @@ def entries(self: Tensor) -> Any:
 def methods() -> dict[str, Any]:
     """All that a class with a `__torch_function__` has in place of Tensor's own."""
     importlib.import_module("autolab.torch_api.families").load_families()
-    for name in [name for name, m in vars(Tensor).items() if isinstance(m, LazyMethod) and name.startswith("__")]:
+    for name in [name for name, m in vars(Tensor).items() if isinstance(m, LazyMethod) and (name == "backward" or name.startswith("__"))]:
         getattr(Tensor, name)  # operators are made, if nobody has asked for them yet
     members = {name: m for name, m in vars(Tensor).items() if name not in ENGINE_NAMES and isinstance(m, types.FunctionType | property)}
     return {name: method(name, m) for name, m in members.items()} | {"__iter__": entries}
@@ -234,6 +230,8 @@ def methods() -> dict[str, Any]:
 def init_subclass(cls: Any, **kwargs: Any) -> None:
     """Called for each new subclass of Tensor: its methods are to ask it."""
     super(Tensor, cls).__init_subclass__(**kwargs)
+    if cls.__module__.startswith("autolab.transforms"):  # a transform's tensors are tensors like others
+        cls.__torch_function__ = _disabled_torch_function_impl
     between = cls.__mro__[1 : cls.__mro__.index(Tensor)]
     if cls.__module__.partition(".")[0] == "autolab" or cls.__torch_function__ is _disabled_torch_function_impl:
         return

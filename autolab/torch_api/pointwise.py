@@ -23,8 +23,7 @@ from autolab.torch_api.layout import CHANNELS_LAST
 from autolab.torch_api.older_overloads import numbers_last
 from autolab.torch_api.out import into
 from autolab.torch_api.public import declare, example_of, method, public
-from autolab.transforms.batched import in_vmap
-from autolab.transforms.level import created
+from autolab.transforms.boxes import created, in_vmap
 
 NONE: dict[str, Any] = {}
 

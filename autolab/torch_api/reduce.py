@@ -12,7 +12,6 @@ from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
-from autolab.rules import nn as nn_rows
 from autolab.rules import reduce as rows
 from autolab.torch_api.dims import Dims, axes_of, axis_of, refuse, require_floats, require_tensor, to_floats, whole
 from autolab.torch_api.named_results import named
@@ -373,32 +372,6 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
         require_floats(input, "logcumsumexp_out_cpu")
     axis = axis_of(dim, input.ndim)
     return clone(input) if axis is None else apply(rows.logcumsumexp, (input,), {"axis": axis})
-
-
-@public(method=True, out=True)
-def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """exp(input) scaled to add up to 1 along dim.
-
-    >>> softmax(tensor([0., 0., 0.]), 0)
-    tensor([0.3333, 0.3333, 0.3333])
-    """
-    input = require_tensor(input, "softmax") if dtype is None else to(input, dtype)
-    require_floats(input, "softmax_lastdim_kernel_impl")
-    return apply(nn_rows.softmax, (input,), {"axis": axis_of(dim, input.ndim)})
-
-
-@public(method=True, out=True)
-def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """log(softmax(input)) along dim, without losing small probabilities.
-
-    Shapes: the result has the input's.
-
-    >>> log_softmax(tensor([0., 1000.]), 0)
-    tensor([-1000.,     0.])
-    """
-    input = require_tensor(input, "log_softmax") if dtype is None else to(input, dtype)
-    require_floats(input, "log_softmax_lastdim_kernel_impl")
-    return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})
 
 
 @public(method=True, out=True)

@@ -12,7 +12,8 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import TABLE, new_tensor
 from autolab.torch_api.inplace import copy_
 from autolab.transforms.batched import Batch, loops
-from autolab.transforms.level import TransformTensor, created
+from autolab.transforms.boxes import created
+from autolab.transforms.level import TransformTensor
 
 
 def sampled(function: Callable[..., Any]) -> Callable[..., Any]:

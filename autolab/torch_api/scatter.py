@@ -13,7 +13,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as index_rows
 from autolab.rules import scatter as rows
 from autolab.torch_api import creation, pointwise
-from autolab.torch_api.dims import axis_of, refuse, require_tensor
+from autolab.torch_api.dims import axis_of, common_shape, refuse, require_tensor
 from autolab.torch_api.index import (
     check_key,
     check_range,
@@ -29,7 +29,7 @@ from autolab.torch_api.index import (
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.public import public
-from autolab.torch_api.shape import common_shape, expand, reshape
+from autolab.torch_api.shape import expand, reshape
 
 
 @public(method=True, inplace=True, out=True)

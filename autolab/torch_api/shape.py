@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Sequence
 from functools import reduce
@@ -14,11 +13,11 @@ from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor
 from autolab.rules import shape as rows
-from autolab.torch_api.dims import axes_of, axis_of, require_tensor, sizes_of
+from autolab.torch_api.dims import axes_of, axis_of, common_shape, require_tensor, sizes_of
 from autolab.torch_api.layout import as_bits, contiguous, returns_fresh_memory
 from autolab.torch_api.pointwise import to
 from autolab.torch_api.public import method, public
-from autolab.transforms.batched import first_sample, memory_owner
+from autolab.transforms.boxes import first_sample, memory_owner
 
 
 @method
@@ -349,21 +348,6 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """
     shape = common_shape(*tensors)
     return tuple(t if tuple(t.shape) == shape else expand(t, shape) for t in tensors)
-
-
-def common_shape(*tensors: Tensor) -> tuple[int, ...]:
-    """The shape that all broadcast to. Raises RuntimeError if there is none."""
-    shape: tuple[int, ...] = ()
-    for t in tensors:
-        own = tuple(t.shape)
-        for back, (m, n) in enumerate(zip(reversed(shape), reversed(own)), 1):
-            if m != n and 1 not in (m, n):
-                raise RuntimeError(
-                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
-                    f"{builtins.max(len(shape), len(own)) - back}. The shapes are {list(shape)} and {list(own)}."
-                )
-        shape = np.broadcast_shapes(shape, own)
-    return shape
 
 
 @public(out=True, aliases="concat concatenate")

@@ -112,3 +112,6 @@ def adjoint(input: Tensor) -> Tensor:
     if input.ndim < 2:
         raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
     return conj(transpose(input, -2, -1))
+
+
+PROPERTIES = {"T": property(T), "mT": property(mT), "H": property(H), "mH": property(mH)}

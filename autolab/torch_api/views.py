@@ -21,7 +21,7 @@ from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.not_differentiable import NotImplementedDerivative
 from autolab.torch_api.public import declare, method, public
 from autolab.torch_api.storage import UntypedStorage
-from autolab.transforms.batched import first_sample
+from autolab.transforms.boxes import first_sample
 from autolab.transforms.level import become_view
 
 

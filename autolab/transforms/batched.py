@@ -124,28 +124,6 @@ def unknown_below(t: Tensor) -> bool:
     return not t.level and t.edge is None and not t.wants_grad and (t.view_info is None or not t.requires_grad)
 
 
-def in_vmap(t: Any) -> bool:
-    """Whether a tensor stands for the samples of a batch, at any level."""
-    while t.level:
-        if isinstance(t, Batched):
-            return True
-        t = t.value
-    return False
-
-
-def first_sample(t: Any) -> Any:
-    """The array of a tensor; inside vmap that of the first sample."""
-    return t.payload.first() if isinstance(t.payload, MetaArray) else t.payload
-
-
-def memory_owner(t: Any) -> Any:
-    """The tensor outside of all transforms whose memory a tensor looks into."""
-    while t.level or t.view_info is not None:
-        link = t.view_source if isinstance(t, Batched) else None
-        t = link[1] if link is not None else t.view_info.base if t.view_info is not None else t.value
-    return t
-
-
 class Batch(Level):
     """vmap over `size` samples."""
 

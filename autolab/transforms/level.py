@@ -336,25 +336,6 @@ def zeros(like: Any) -> Tensor:
     return fixed(np.zeros(like.payload.shape, like.payload.dtype)[()])
 
 
-def created(t: Tensor) -> Tensor:
-    """A tensor made inside transforms, in a box of each that is above it, so that results may be written into it.
-
-    Only vmap leaves it as it is: all samples share it.
-    """
-    for level in modes.levels[t.level :]:
-        t = level.constant(t)
-    return t
-
-
-def shaped(like: Any, size: tuple[int, ...], make: Callable[..., Tensor]) -> Any:
-    """make(*size) in boxes as `like` is: inside vmap each sample gets its own."""
-    if not like.level:
-        return make(*size)
-    with like.home.lowered():
-        inner = shaped(like.value, like.home.size_below(size), make)
-    return created(like.home.put(inner))
-
-
 def room_for(x: Tensor, other: Tensor) -> Any:
     """A copy of x that can take what `other` is: in boxes of all levels that other is in."""
     homes = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autolab.engine.tensor import RemovableHandle
-from autolab.torch_api.legacy_constructors import warn_if_has_hooks
+from autolab.torch_api.tensor_facts import warn_if_has_hooks
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 

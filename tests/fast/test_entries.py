@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.torch_api import inplace, pointwise
+from autolab.torch_api import index, inplace, pointwise
 from autolab.torch_api.index import getitem
 
 pytestmark = pytest.mark.speed
@@ -65,7 +65,7 @@ def test_reading_is_the_general_reading(kind, off):
 def test_writing_is_the_general_writing(kind, off):
     for key in KEYS:
         for value in VALUES:
-            quick, general = (lambda x, write=write: write(x, key, made(value)) for write in (T.Tensor.__setitem__, inplace.setitem))  # noqa: B023
+            quick, general = (lambda x, write=write: write(x, key, made(value)) for write in (T.Tensor.__setitem__, index.setitem))  # noqa: B023
             both(kind, quick, general, off)
 
 

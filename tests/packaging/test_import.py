@@ -86,6 +86,53 @@ def test_importing_autolab_leaves_the_garbage_collector_as_it_was(before):
     assert output == f"{before == 'enable'}\n"
 
 
+def test_importing_autolab_compiles_little_source():
+    # without a cache of bytecode its time is that of Python's compiler: what is not needed for a first gradient may come later
+    code = "import autolab, os, sys\nprint(sum(os.path.getsize(m.__file__) for n, m in sys.modules.items() if n.partition('.')[0] == 'autolab'))"
+    size = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    assert size < 500_000
+
+
+NOT_FOR_A_FIRST_GRADIENT = {
+    *(f"autolab.autograd.{name}" for name in ("anomaly_mode", "context", "function", "fused", "graph", "mutation", "saved", "variable")),
+    *(f"autolab.transforms.{name}" for name in ("batched", "dual", "level", "taped")),
+    "autolab.autograd.gradcheck.mismatch", "autolab.fast.entries", "autolab.rules.nn",
+}  # fmt: skip
+
+
+def test_a_first_gradient_loads_no_custom_functions_hooks_and_transforms():
+    loaded = modules_after("import autolab as t; x = t.tensor([2.0], requires_grad=True); (x * x).sum().backward(); assert x.grad == 4")
+    assert not loaded & NOT_FOR_A_FIRST_GRADIENT
+
+
+@pytest.mark.parametrize("before", ["GradcheckError", "gradgradcheck", "Function", "graph", "Variable", "detect_anomaly"])
+def test_names_of_autograd_do_not_depend_on_what_was_asked_for_first(before):
+    code = f"from autolab import autograd\nautograd.{before}\nimport autolab.autograd.graph, autolab.autograd.gradcheck.mismatch\n"
+    code += "print(*(type(getattr(autograd, name)).__name__ for name in autograd.__all__))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    from autolab import autograd
+
+    assert output.split() == [type(getattr(autograd, name)).__name__ for name in autograd.__all__]
+
+
+def test_a_class_of_tensors_sees_backward_though_nothing_has_asked_for_it():
+    code = """
+import autolab as torch
+class Log(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        print(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs)
+torch.ones(1, requires_grad=True).as_subclass(Log).backward()
+"""
+    assert "backward" in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_an_attribute_that_cannot_be_set_says_so_before_it_is_loaded():
+    code = "import autolab\ntry:\n    autolab.ones(2, 2).T = 1\nexcept AttributeError:\n    print('refused')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "refused\n"
+
+
 FOR_TRANSFORMS = {
     *(f"autolab.autograd.function_in_{kind}" for kind in ("grad", "jvp", "vmap")),
     "autolab.fast.in_grad",

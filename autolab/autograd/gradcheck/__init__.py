@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autolab.autograd.api import as_tuple, grad
-from autolab.autograd.gradcheck.mismatch import GradcheckError
+from autolab.autograd.gradcheck.error import GradcheckError
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.lazy import lazy as _lazy
@@ -57,6 +56,7 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    from autolab.autograd.api import as_tuple
     from autolab.autograd.gradcheck.comparison import Options, check  # heavy, and only tests use it
 
     options = Options(
@@ -108,6 +108,7 @@ def gradgradcheck(
     for name, asked in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if asked and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
+    from autolab.autograd.api import as_tuple, grad
     from autolab.autograd.gradcheck.comparison import random_weights
     from autolab.autograd.gradcheck.finite_differences import differentiable, results
 

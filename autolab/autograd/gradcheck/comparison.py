@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autolab.autograd.api import grad
+from autolab.autograd.gradcheck.error import GradcheckError, Jacobian
 from autolab.autograd.gradcheck.finite_differences import Perturbation, check_constant, checked_inputs, differentiable, results
-from autolab.autograd.gradcheck.mismatch import GradcheckError, Jacobian, Pair
+from autolab.autograd.gradcheck.mismatch import Pair
 from autolab.autograd.gradcheck.options import (
     check_batched,
     check_batched_forward,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd.api import as_tuple
-from autolab.autograd.gradcheck.mismatch import GradcheckError, Jacobian
+from autolab.autograd.gradcheck.error import GradcheckError, Jacobian
 from autolab.dtypes import INEXACT
 from autolab.engine.tensor import Tensor
 

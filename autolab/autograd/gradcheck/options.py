@@ -10,8 +10,8 @@ import numpy as np
 from autolab.autograd import forward_ad
 from autolab.autograd.api import grad
 from autolab.autograd.function import Function
+from autolab.autograd.gradcheck.error import GradcheckError
 from autolab.autograd.gradcheck.finite_differences import results
-from autolab.autograd.gradcheck.mismatch import GradcheckError
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.transforms.batched import Batch
 

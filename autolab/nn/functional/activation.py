@@ -17,9 +17,9 @@ from autolab.torch_api.dims import INTEGERS, axis_of, refuse
 from autolab.torch_api.generator import generator
 from autolab.torch_api.pointwise import sigmoid, tanh
 from autolab.torch_api.random import rand_like
-from autolab.torch_api.reduce import log_softmax as _log_softmax
-from autolab.torch_api.reduce import softmax as _softmax
 from autolab.torch_api.sampling import sampled
+from autolab.torch_api.softmax import log_softmax as _log_softmax
+from autolab.torch_api.softmax import softmax as _softmax
 
 # -- with a kink at 0 ------------------------------------------------------------------------------
 

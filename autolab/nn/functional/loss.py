@@ -17,8 +17,8 @@ from autolab.nn.functional.conv import linear
 from autolab.rules import calculus, ctc, nn
 from autolab.torch_api import pointwise
 from autolab.torch_api.dims import INTEGERS, refuse, require_tensor
-from autolab.torch_api.reduce import log_softmax as _log_softmax
 from autolab.torch_api.shape import broadcast_tensors, movedim
+from autolab.torch_api.softmax import log_softmax as _log_softmax
 from autolab.transforms.level import fixed
 
 # -- numbers -----------------------------------------------------------------------------------------

@@ -12,10 +12,9 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.activation import logsigmoid, softplus
 from autolab.nn.functional.common import is_floating, reduced, reduction_of
 from autolab.torch_api import pointwise, reduce
-from autolab.torch_api.dims import HALVES, INTEGERS, refuse
+from autolab.torch_api.dims import HALVES, INTEGERS, common_shape, refuse
 from autolab.torch_api.index import gather
 from autolab.torch_api.products import pdist as pdist
-from autolab.torch_api.shape import common_shape
 
 
 def hinge(x: Any) -> Any:
