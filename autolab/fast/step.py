@@ -22,11 +22,15 @@ from autolab.rules.shape import inverse, transpose
 def step_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     """The text of a node's `step`: True once all is done, False where nothing is and the loop is to do it."""
     xs = gradients_of(op, plan)
-    large = f" or (type(g) is ndarray and g.size >= {LARGE})" if op.kind == "elementwise" else ""  # their rules can write over g
+    general = ""  # what the loop is to do
+    if op.kind == "elementwise":  # these rules can write over a large g
+        general = f" or (type(g) is ndarray and g.size >= {LARGE})"
+    elif picks(op):  # a tensor cannot be put into an array
+        general = " or isinstance(g, Tensor)"
     lines = [
         "def step(node, pending, sums, waiting, ready, free):",
         "    g = pending.get(node)",
-        f"    if g is None or node.hooks is not None{large}:",
+        f"    if g is None or node.hooks is not None{general}:",
         "        return False",
     ]
     if picks(op):
