@@ -100,7 +100,11 @@ def handlers() -> dict[Any, Any]:
 
     def conv_weight(to: Any, g: Any, x: Any, **settings: Any) -> Any:
         like = np.broadcast_to(np.zeros((), x.sample.dtype), (g.sample.shape[1], x.sample.shape[1], *settings["kernel"]))
-        if g.sample.dtype != x.sample.dtype or not last.suits(g.sample, like, settings["groups"], settings["dilation"]) or not x.sample.size:
+        if (
+            g.sample.dtype != x.sample.dtype
+            or not last.suits(g.sample, like, settings["groups"], settings["dilation"])
+            or not x.sample.size
+        ):
             return None
         return Lowering.emit(to, last.conv_weight, (to.arranged(g), to.arranged(x)), settings)
 

@@ -49,7 +49,8 @@ def bands(count: int, first: int, step: int, taps: int, length: int) -> list[tup
 
 def seen(x: Any, top: int, step: int, taps: int, count: int, start: int, length: int) -> Any:
     """What the taps of a column see from `count` rows: (count, taps * C, places * N), a view of x."""
-    row, channel, place, one = x.strides
+    one = x.itemsize  # not x.strides: those of an axis of length 1 may be anything
+    place, channel, row = (one * math.prod(x.shape[k:]) for k in (3, 2, 1))
     shape = count, taps * x.shape[1], length * x.shape[3]
     return np.ndarray(shape, x.dtype, x, top * row + start * place, (row * step, channel, one))
 
