@@ -13,6 +13,8 @@ import numpy as np
 from autolab.autograd import grad
 from autolab.compiler.emit import Group, OutOfRange, Source, function, useful
 from autolab.compiler.guards import Guards
+from autolab.compiler.layout import BatchLast
+from autolab.compiler.lower import Lowering
 from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile, Store
 from autolab.compiler.trace import Tracer, below
 from autolab.engine.modes import modes
@@ -92,7 +94,7 @@ class Program:
     def __init__(
         self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any], kind: Any, keeps_numbers: bool = False
     ) -> None:
-        builder = Builder(tracer, guards.places, (kind or Group).keeps)
+        builder = Builder(tracer, guards.places, (kind or Group).keeps, Lowering if kind else BatchLast)
         for t in tracer.read.values():
             place = builder.name(t) if id(t) in builder.places else guards.name(t)
             guards.conditions.append(f"({place}._grad is None) is {id(t) in tracer.without_gradient}")
@@ -105,7 +107,7 @@ class Program:
         own = [n not in tracer.made | constants for n in numbers]  # an argument, or a tensor from outside, handed back
         if any(is_own and id(t) not in builder.places and id(t) not in tracer.outside for t, is_own in zip(outputs, own)):
             raise CannotCompile("it returns a gradient that was accumulated")
-        values = [None if is_own else builder.value(n) for n, is_own in zip(numbers, own)]  # type: ignore[arg-type]
+        values = [None if is_own else builder.to.usual(builder.value(n)) for n, is_own in zip(numbers, own)]  # type: ignore[arg-type]
         if any(v is not None and v.root.source for v in values):
             raise CannotCompile("it returns a view of one of its inputs")
         self.needs = [t.edge is not None and not is_own for t, is_own in zip(outputs, own)]
@@ -168,7 +170,7 @@ class Program:
         self.sources = [t for _, t in leaves]
         below = [builder.below(n) for n, needs in zip(numbers, self.needs) if needs]
         self.leads = [{k for k, (n, _) in enumerate(leaves) if n in reached} for reached in below]  # from each output to its leaves
-        found = [grads[n] for n, _ in leaves]
+        found = [builder.to.usual(grads[n]) for n, _ in leaves]
         steps, back = to.steps[:mark], useful(to.steps[mark:], [g for g in found if g is not None])
         fresh_values = {o for s in back for o in getattr(s, "outs", ()) if o is not None}
         needed = dict.fromkeys(v for s in back for v in s.values() if v not in fresh_values)

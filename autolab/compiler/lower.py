@@ -134,6 +134,10 @@ class Lowering:
             return self.column_sums(lines)
         return self.emit(fit, (g, like))
 
+    def usual(self, nest: Any) -> Any:
+        """Values as the trace has them, in memory as well."""
+        return nest
+
     def emit(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, elementwise: bool = False) -> Any:
         """Add one step; its result. A function of several results gives a tuple."""
         kwargs = kwargs or {}

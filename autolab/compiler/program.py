@@ -72,8 +72,8 @@ class Recorded(NamedTuple):
 class Builder:
     """Lowers the events of a trace, in order."""
 
-    def __init__(self, tracer: Tracer, places: list[str], keeps: Any) -> None:
-        self.tracer, self.to = tracer, Lowering(keeps)
+    def __init__(self, tracer: Tracer, places: list[str], keeps: Any, lowering: type[Lowering]) -> None:
+        self.tracer, self.to = tracer, lowering(keeps)
         self.values: dict[int, Value] = {}
         self.loaded: set[int] = set()  # values that an effect may change
         self.records: list[Recorded] = []
@@ -93,7 +93,7 @@ class Builder:
             elif isinstance(event, Check):
                 self.to.steps.append(Within(self.value(event.tensor), event.low, event.high))
             elif isinstance(event, Write):
-                value, before = self.value(event.result), self.values.pop(event.tensor, None)
+                value, before = self.to.usual(self.value(event.result)), self.values.pop(event.tensor, None)
                 self.loaded.discard(event.tensor)
                 self.to.forget_sources()
                 self.to.steps.append(Store(self.name(tracer.tensors[event.tensor]), value, before))
@@ -210,7 +210,7 @@ class Builder:
         for leaf in event.leaves:
             g = found.get(self.tracer.numbers.get(id(leaf), -1))
             if g is not None:
-                self.to.steps.append(Accumulate(self.name(leaf), g))
+                self.to.steps.append(Accumulate(self.name(leaf), self.to.usual(g)))
         for n in [n for n in self.loaded if n in self.tracer.gradients]:
             self.loaded.discard(n)
             self.values.pop(n, None)

@@ -131,7 +131,7 @@ def test_the_way_back_of_batch_norm_finds_what_the_way_forward_computed():
             np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-4, atol=1e-4)
     calls = re.findall(r"by_channel\((\w+), (\w+)\)", explain(f).programs[0].text)
     assert sum(first == second for first, second in calls) == 1  # the variance
-    assert len(calls) == 4  # the mean, the variance, g * d, g
+    assert len(calls) == 5  # the mean, the variance, g * d, g; the gradient of the convolution's bias
 
 
 def test_a_large_array_that_ends_is_written_over_before_a_buffer_is_made():

@@ -179,6 +179,10 @@ def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilat
     return np.ascontiguousarray(total.reshape(shape))
 
 
+def to_bias(g: Any) -> Any:
+    return by_channel(g)
+
+
 # -- patches ---------------------------------------------------------------------------------------------
 
 
@@ -211,7 +215,7 @@ def fold(g: Any, *, shape: Any, kernel: Any, stride: Any, padding: Any, dilation
     return out
 
 
-kernel(rows.conv, conv, bias=lambda g: by_channel(g))
+kernel(rows.conv, conv, bias=to_bias)
 kernel(rows.conv_input, conv_input)
 kernel(rows.conv_weight, conv_weight)
 kernel(rows.unfold, unfold)

@@ -18,7 +18,7 @@ def framed(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, size: 
     if not any(a > 0 or b > 0 for a, b in before):
         return x
     shape = (*x.shape[:lead], *(n + a + max(b, 0) for n, (a, b) in zip(x.shape[lead:], before)))
-    out = np.full(shape, fill, x.dtype)
+    out = np.full_like(x, fill, shape=shape)
     out[inner(padding, x.shape[lead:])] = x
     return out
 
@@ -37,7 +37,7 @@ def max_pool(x: Any, *, kernel: Any, stride: Any, padding: Any, dilation: Any, s
 def winners(x: Any, top: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, size: Any) -> Any:
     """For each tap: its slice, and the windows whose result it is. Among equals the first."""
     x = framed(x, kernel, stride, padding, dilation, size, lowest(x.dtype))
-    left = np.ones(top.shape, bool)
+    left = np.ones_like(top, bool)
     for tap in taps(kernel, size, stride, dilation):
         hit = x[tap] == top
         hit &= left
@@ -51,7 +51,7 @@ def max_pool_back(g: Any, x: Any, top: Any, *, kernel: Any, stride: Any, padding
     seen = framed(np.broadcast_to(np.zeros((), g.dtype), x.shape), kernel, stride, padding, dilation, size, 0)
     apart = all(s >= d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
     whole = apart and all(k == s and m * s == n for k, s, m, n in zip(kernel, stride, size, seen.shape[lead:]))
-    back = np.empty(seen.shape, g.dtype) if whole else np.zeros(seen.shape, g.dtype)
+    back = (np.empty_like if whole else np.zeros_like)(x, g.dtype, shape=seen.shape)  # in the order of x in memory
     for tap, hit in winners(x, top, kernel, stride, padding, dilation, size):
         if apart:
             np.multiply(g, hit, out=back[tap])
