@@ -23,8 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from autolab.autograd import Function
+from autolab.check import check
 from autolab.course.grading import settings
 from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.grading.scheduler import Course, grade_course
@@ -43,15 +47,16 @@ class Mul(Function):
         x, y = ctx.saved_tensors
         return g * y, g * x
 """
-KINDS = {  # of a hundred students, and what is lost: cells
+TESTS = ("mul-check", "mul-hidden")
+KINDS: dict[str, tuple[int, tuple[str, ...] | None]] = {  # of a hundred students, and the tests that they do not pass; None: any
     "right": (50, ()),
-    "wrong": (20, {"mul-check": 2.0, "mul-hidden": 0.4}),
+    "wrong": (20, TESTS),
     "blank": (12, None),
     "damaged": (6, ()),
     "truncated": (4, None),
-    "exits": (5, {"mul-check": "all", "mul-hidden": "all"}),
-    "forges": (2, {"mul-check": "all", "mul-hidden": "all"}),
-    "loops": (1, {"mul-check": "all", "mul-hidden": "all"}),
+    "exits": (5, TESTS),
+    "forges": (2, TESTS),
+    "loops": (1, TESTS),
 }
 ANSWERS = {
     "wrong": FORGETS_TO_SUM,
@@ -61,8 +66,8 @@ ANSWERS = {
 }
 
 
-def submission(kind: str, source: dict, release: dict) -> str:
-    """The text of one notebook."""
+def submission(kind: str, source: dict, release: dict, student: str) -> str:
+    """The text of one notebook. Every student's answers differ by a comment, as no two answers are spelled alike."""
     if kind == "blank":
         return json.dumps(release)
     if kind == "truncated":
@@ -75,6 +80,8 @@ def submission(kind: str, source: dict, release: dict) -> str:
             cell["source"] = answers[facts["grade_id"]]["source"]
             if facts["grade_id"] == "mul" and kind in ANSWERS:
                 cell["source"] = ANSWERS[kind]
+            if cell["cell_type"] == "code":
+                cell["source"] = f"{''.join(cell['source'])}\n# {student}"
     if kind == "damaged":  # tests deleted, points changed, metadata lost
         tests = [c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("points")]
         notebook["cells"].remove(tests[0])
@@ -89,8 +96,17 @@ def expected(kind: str, full: dict[str, float]) -> dict[str, float]:
     lost = KINDS[kind][1]
     if lost is None:
         return dict.fromkeys(full, 0.0)
-    lost = dict(lost or {})
-    return {name: of - (of if lost.get(name) == "all" else lost.get(name, 0.0)) for name, of in full.items()}
+    return {name: deserved(kind, of) if name in lost else of for name, of in full.items()}
+
+
+@cache
+def deserved(kind: str, points: float) -> float:
+    """What the checker gives to a wrong answer in this process. The others do not come to an answer."""
+    if kind != "wrong":
+        return 0.0
+    names: dict[str, Any] = {"Function": Function}
+    exec(ANSWERS[kind], names)
+    return check("mul", names["Mul"]).worth(points).points
 
 
 def main() -> None:
@@ -114,11 +130,13 @@ def main() -> None:
     source, release = (json.loads((course_root / f / "ps2" / f"{name}.ipynb").read_text()) for f in ("source", "release"))
     bag = [kind for kind, (share, _) in KINDS.items() for _ in range(share)]
     order = random.Random(0)
-    kinds = {f"s{i:05d}": (bag[i % 100] if options.students >= 100 else order.choice(bag)) for i in range(options.students)}
+    if options.students < 100:  # a small class has one of each kind first
+        bag = [*KINDS, *order.choices(bag, k=100)]
+    kinds = {f"s{i:05d}": bag[i % 100] for i in range(options.students)}
     for student, kind in kinds.items() if new else ():
         folder = course_root / "submitted" / student / "ps2"
         folder.mkdir(parents=True)
-        (folder / f"{name}.ipynb").write_text(submission(kind, source, release))
+        (folder / f"{name}.ipynb").write_text(submission(kind, source, release, student))
 
     def progress(done: int, of: int, last: object) -> None:
         if done % 100 == 0:

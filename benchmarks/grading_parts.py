@@ -1,7 +1,7 @@
 """Where the CPU of a graded submission goes: the start of a session, its cells, its checks, the judge, the gradebook, the pages.
 
-    python -m benchmarks.grading 200 --folder graded   # makes the class
-    python -m benchmarks.grading_parts graded/course   # grades it again with one process, and says
+    python -m benchmarks.grading 200 --folder graded   # makes the class, and keeps it
+    python -m benchmarks.grading_parts graded          # grades it again with one process, and says
 
 The sandbox's server is started with clocks in it, and they count in memory that it shares with its sessions, which are killed where
 they wait. What no clock of a session sees is its rest: what was interrupted, and the end of its memory.
@@ -9,6 +9,7 @@ they wait. What no clock of a session sees is its rest: what was interrupted, an
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -119,6 +120,12 @@ class Clocks:
 
 def main() -> None:
     """Grade a class again, and print what each part took."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path, help="what `python -m benchmarks.grading 200 --folder FOLDER` has kept, or the course in it")
+    folder = parser.parse_args().folder
+    root = folder / "course" if (folder / "course").is_dir() else folder
+    if not (root / "gradebook.db").is_file():
+        parser.error(f"{folder} holds no graded class: make one with `python -m benchmarks.grading 200 --folder {folder}`")
     adopt()
     clocks, sandboxes = Clocks(), list[sandbox.Sandbox]()
     for place in CLOCKS:
@@ -134,7 +141,7 @@ def main() -> None:
         sandbox._server = lambda descriptor: [sys.executable, "-P", "-c", SERVER, str(descriptor)]
         sandbox.subprocess.Popen = lambda *a, **k: popen(*a, **{**k, "stderr": said} if "pass_fds" in k else k)
         before, own = cpu(), time.process_time()
-        run = scheduler.grade_course(scheduler.Course(Path(sys.argv[1])), "ps2", jobs=1, regrade=True)
+        run = scheduler.grade_course(scheduler.Course(root), "ps2", jobs=1, regrade=True)
         own = time.process_time() - own
         for one in sandboxes:
             one.close()

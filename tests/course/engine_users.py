@@ -17,8 +17,7 @@ class Square(Function):
 """
 SILENT = """
 from autolab.check.run import candidate
-import contextlib
-candidate._note_recording = lambda seen: contextlib.nullcontext()
+candidate.next_number = lambda: 0
 """
 ASKED = "with torch.enable_grad():\n    y = x.detach().requires_grad_(True)\n    (y * y).backward(g)\nreturn y.grad"
 

@@ -170,7 +170,7 @@ class LocalCandidate:
         given = [copies[id(a)] for a in inputs]
         gs = [np.array(g) for g in upstream]
         out, gradients, fault, phase, bare, listed, left_out = None, [], None, "forward", False, False, False
-        recorded: list[bool] = []
+        recorded = False
         start = 0.0 if self.guarded else own_time()  # its own time: that of a busy machine is not its fault
         with _here if self.guarded else quiet() as printed:
             try:
@@ -185,21 +185,23 @@ class LocalCandidate:
                     out = np.array(as_array(result))  # a copy: it may be a view of an input
                     if between is not None:
                         self._forward(self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings)
-                    phase = "backward"
-                    with _note_recording(recorded):
+                    phase, number = "backward", next_number()
+                    try:
                         for g in gs:
                             returned = self._backward(context, self.wrap(g))
                             gradients.append(self._gradients(returned, len(settings)))
                             bare |= self._is_bare(returned)
                             listed |= self._has_apply and isinstance(returned, list)
                             left_out |= not self._has_apply and isinstance(returned, (tuple, list)) and 1 < len(returned) < len(self.names)
+                    finally:  # every node takes a number, and every step of forward mode
+                        recorded = next_number() - number > 1
             except UnusableResult as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit, TooLong) as error:
                 fault = fault_of(phase, error, self.seconds)
         spent = 0.0 if self.guarded else own_time() - start  # a system call, which is not asked for in a batch
         kept = out, tuple(gradients), tuple(given), tuple(gs)
-        return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare, listed, left_out)
+        return Answer(*kept, fault, recorded, printed.getvalue() if printed else "", spent, bare, listed, left_out)
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -402,16 +404,6 @@ class ShortOutput(io.StringIO):
     def write(self, text: str) -> int:
         """Keep the text if there is room."""
         return super().write(text[:400]) if self.tell() < 400 else len(text)
-
-
-@contextlib.contextmanager
-def _note_recording(seen: list):
-    """Note whether the engine differentiates in this block: every node takes a number, and every step of forward mode."""
-    before = next_number()
-    try:
-        yield
-    finally:
-        seen += [True] * (next_number() - before > 1)
 
 
 def fault_of(phase: str, error: BaseException, seconds: float = SECONDS) -> Fault:

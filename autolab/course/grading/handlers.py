@@ -78,8 +78,19 @@ def prepare(shell: Any) -> None:
 
     shell.display_formatter.active_types = list(SHOWN)
     shell.display_formatter.formatters["text/plain"].for_type(Report, lambda report, p, _: p.text(without_points(report)))
-    transform = shell.transform_cell
-    shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
+    transform, parse = shell.transform_cell, shell.compile.ast_parse
+    trees: dict[str, ast.AST] = {}  # of the cell that runs next, which IPython would read a second time
+
+    def transform_cell(cell: str) -> str:
+        trees.clear()
+        python = EMPTY.sub("", cell)
+        if (tree := _python_tree(python, parse)) is None:
+            return transform(cell)
+        trees[python] = tree
+        return python
+
+    shell.transform_cell = transform_cell
+    shell.compile.ast_parse = lambda source, *how, **more: trees.pop(source, None) or parse(source, *how, **more)
     waits = shell.should_run_async  # it compiles a cell to find an await
     shell.should_run_async = lambda cell, **how: ("await" in cell or "async" in cell) and waits(cell, **how)
     system = shell.system  # pip takes a second to find out that it cannot, and longer on a busy machine
@@ -111,8 +122,9 @@ def write_shortcuts() -> None:
                     *(getattr(autolab, name, None) for name in dict.fromkeys(names)),
                     *(getattr(autolab.Tensor, f"__{name}__", None) for name in (*operators, *(f"r{name}" for name in operators))),
                 ]:
-                    x = autolab.full((2, 2), 0.5, dtype=autolab.float64, requires_grad=True)
-                    for arguments in ((x,), (x, x), (x, 0), (x, 0.5)):
+                    c = autolab.full((2, 2), 0.5, dtype=autolab.float64)
+                    x = c.clone().requires_grad_()
+                    for arguments in ((x,), (x, x), (x, 0), (x, 0.5), (x, c), (c, x)):
                         _try(function, arguments)
 
 
@@ -365,13 +377,12 @@ class _ReferenceStub:
         return self.given
 
 
-def _is_python(source: str) -> bool:
-    """Is there nothing in a cell that only IPython understands? Most cells are so, and reading magics takes longer than running them."""
+def _python_tree(source: str, parse: Any) -> ast.AST | None:
+    """The syntax tree of a cell with nothing in it that only IPython understands: to look for magics takes longer than to run it."""
     try:
-        compile(source, "", "exec", ast.PyCF_ONLY_AST)
+        return None if source.rstrip().endswith("?") else parse(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    return not source.rstrip().endswith("?")
+        return None
 
 
 _MISSING = object()

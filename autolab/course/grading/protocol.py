@@ -172,8 +172,8 @@ def decode(head: bytes, body: bytes) -> Any:
     try:
         data, start = json.loads(head), 0
         arrays: list[np.ndarray] = []
-        for name, *shape in data["arrays"]:
-            dtype, size = _layout(name, *shape)
+        for described in data["arrays"]:
+            dtype, shape, size = _layout(*described)
             if start + size > len(body):
                 raise ValueError("an array that is not there")
             array = np.ndarray(shape, dtype, body, start)
@@ -184,12 +184,12 @@ def decode(head: bytes, body: bytes) -> Any:
         raise ValueError(f"not a message: {type(error).__name__}") from None
 
 
-@lru_cache(4096)
-def _layout(name: str, *shape: int) -> tuple[np.dtype, int]:
-    """The dtype of an array, and its bytes. A shape that promises terabytes is refused before anything is allocated."""
+@lru_cache(4096, typed=True)
+def _layout(name: str, *shape: int) -> tuple[np.dtype, tuple[int, ...], int]:
+    """The dtype of an array, its shape, and its bytes. A shape that promises terabytes is refused before anything is allocated."""
     if len(shape) > DIMENSIONS or any(type(n) is not int or not 0 <= n <= BODY for n in shape):
         raise ValueError("not a plain numeric array")
-    return DTYPES[name], math.prod(shape) * DTYPES[name].itemsize
+    return DTYPES[name], shape, math.prod(shape) * DTYPES[name].itemsize
 
 
 def send(connection: socket.socket, value: Any, seconds: float | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import gc
 import itertools
 import multiprocessing
 import os
@@ -301,9 +302,7 @@ def _map(
     else:
         left = todo
         for attempt in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
-            # Ctrl-C reaches all processes of a terminal: this one stops them, and their tracebacks would bury what it says.
-            ignore = (signal.SIGINT, signal.SIG_IGN)
-            pool = concurrent.futures.ProcessPoolExecutor(jobs, _context(attempt), signal.signal, ignore)
+            pool = concurrent.futures.ProcessPoolExecutor(jobs, _context(attempt), _begin_worker)
             finished: set[Place] = set()
             try:
                 for done in _all(pool, map(load, left), 3 * jobs, grade, stop):
@@ -316,6 +315,12 @@ def _map(
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
         raise RuntimeError(f"the grading processes were killed five times; {len(left)} submissions are left, run the command again")
+
+
+def _begin_worker() -> None:
+    # Ctrl-C reaches all processes of a terminal: the first one stops them, and their tracebacks would bury what it says.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # what is loaded stays: without it the collector walks all of nbgrader again and again
 
 
 def _context(attempt: int) -> Any:
