@@ -11,7 +11,7 @@ import numpy as np
 from ..run.observation import Observation
 
 MOST = 20000
-LEAST = 7000  # for each input
+LEAST = 7000  # for a second input; half of it for a third, a third for a fourth
 UNLIKELY = 0.75  # of what is left for an input: how far it may be spent on what is rarely found, before what is often found is tried
 NUMBERS = 9600  # in the arrays of a call: with so many, one operation counts twice
 FORMULA = 12  # a wrong formula, or a slip in a chain of rows
@@ -21,7 +21,9 @@ ROW = 15  # a row of a function that is run again, forward and back
 
 def begin(o: Observation) -> None:
     """The gradient for another input is looked at."""
-    o.reference.tried = o.reference.began = min(o.reference.tried, MOST - LEAST)
+    reference = o.reference
+    reference.tried = reference.began = min(reference.tried, MOST - LEAST / max(reference.explained, 1))
+    reference.explained += 1
 
 
 def affordable(o: Observation, work: float, share: float = 1.0) -> bool:

@@ -76,6 +76,7 @@ class Reference:
     together: Mapping[str, Callable] = field(default_factory=dict)  # the rules of a function on tensors, for a stack of g
     tried: float = 0.0  # how much a check has tried to explain, and had when it came to this input: see `diagnosis/budget.py`
     began: float = 0.0
+    explained: int = 0  # inputs, up to now
     hypothetical: bool = False  # while explanations are tried: what is right for other calls than those of the check, which needs no proof
 
     @functools.cached_property
