@@ -1,7 +1,8 @@
 """How much a check may try: counted and never timed, so that the same rule is told the same on every machine.
 
 The unit is an operation on a small array, some microseconds. All inputs of a check share one budget, of which a part is left for each.
-What is tried is counted whether or not an earlier check worked it out already. When it is spent, what was seen by then is said.
+Slips on a tape have a budget of their own (`tape_slips.py`), since they are often what is found. What is tried is counted whether or not
+an earlier check worked it out already. When the budget is spent, what was seen by then is said.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ...run.observation import Observation, close
-from ..budget import affordable
 from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import step_in_words, value_in_words
@@ -410,7 +409,7 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
         nodes, where = known.by_line[line], _where(line)
         for name, text, slip in several:
             o.memo["tape work"] = spent = spent + costs[line]
-            if spent > most or not affordable(o, costs[line]):
+            if spent > most:
                 return
             predict = partial(_slipped, line=line, slip=slip, number=number)
             try:
