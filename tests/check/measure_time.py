@@ -5,7 +5,7 @@ python -m tests.check.measure_time --every 5      # of every fifth rule
 python -m tests.check.measure_time --profile 20   # and what the slowest twenty have in common
 python -m tests.check.measure_time --start        # and the first check in a process that has loaded nothing yet
 
-Sets: the rules of `measure.py` by the course's exercises; and exercises that tell no rule, as instructors write them (those of the
+The last line of the table is for all exercises that tell no rule together. Sets: the rules of `measure.py` by the course's exercises; and exercises that tell no rule, as instructors write them (those of the
 families, their rules taken away, and `own_specs.py`). What a check keeps for the next one is forgotten before each. A rule's time is its
 least of some rounds over all of them, since a machine has other work.
 """

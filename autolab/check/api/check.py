@@ -14,6 +14,7 @@ import numpy as np
 
 from autolab.engine.op import ADJOINT
 from autolab.utils import pin, progress
+from autolab.utils.collector import collector_paused
 
 from ..behaviour.behaviours import BEHAVIOURS
 from ..behaviour.scenes import LocalPlayer
@@ -131,13 +132,17 @@ def judge(
     with np.errstate(all="ignore"):
         with _fitting(spec, reference):
             drawn = list(known_cases(spec, reference, seed) if drawn is None else drawn)
-        properties = Properties(spec, reference, candidate, _run_cases(spec, reference, candidate, drawn), naming)
-        verdicts = properties.verdicts()
-        # What writes into its arguments is also wrong the second time: the cause goes first.
-        found = sorted(properties.diagnoses, key=lambda d: FIRST.get(d.family, 2 + (d.certainty == "unknown")))
-        found = [replace(d, hint=spec.hints.get(d.family, d.hint)) for d in found]
-        both = properties.jacobians() if naming else None
-    return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, properties.notes(), both)
+        runs = _run_cases(spec, reference, candidate, drawn)
+        with collector_paused():  # the rule came to an end in each call; when all is said, most of what was made is gone
+            properties = Properties(spec, reference, candidate, runs, naming)
+            verdicts = properties.verdicts()
+            # What writes into its arguments is also wrong the second time: the cause goes first.
+            found = sorted(properties.diagnoses, key=lambda d: FIRST.get(d.family, 2 + (d.certainty == "unknown")))
+            found = [replace(d, hint=spec.hints.get(d.family, d.hint)) for d in found]
+            both, notes = properties.jacobians() if naming else None, properties.notes()
+            runs.clear()
+            del properties
+    return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, notes, both)
 
 
 def require(spec: Spec, reference: Reference) -> None:

@@ -14,6 +14,7 @@ from autolab.utils.collector import collector_paused
 
 from ..run.observation import TOLERANCE, Observation, Right, close, error_of, number
 from ..run.reference import stretched_axes
+from .budget import FORMULA, affordable, begin, size
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .failures import setting_of_wrong_calls
 from .families import VAGUE, about_g, families, same_mistake
@@ -64,7 +65,8 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     about = f"The gradient for {x} "
     if all(o.got[x] is None for o in wrong):
         return diagnosis("none", "certain", about + "is None", **more)
-    with warnings.catch_warnings(), collector_paused():
+    begin(observations[0])
+    with warnings.catch_warnings(), collector_paused(), observations[0].reference.trying():
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
     invariant = _invariant(answered, x)
@@ -388,18 +390,17 @@ SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": (
 
 MOST_TRIED = 1000  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more
 LEAST_TRIED = 300  # for each input
-NUMBERS = 9600  # in the arrays of a call: with so many, one counts twice
 
 
 def _affordable(every: Iterable[Family], o: Observation) -> Iterator[Family]:
     """These, as long as a check may go on looking: they are counted, so that it says the same on each machine."""
-    cost = 1 + sum(map(np.size, (*o.inputs, o.g))) / NUMBERS
+    cost = size(o)
     spent = o.memo.get("tried", 0.0)
     most = max(MOST_TRIED - spent, LEAST_TRIED) / cost
     following: Callable = quiet(next)  # what fails to make one makes no more
     for count, family in enumerate(iter(partial(following, iter(every), None), None)):
         o.memo["tried"] = spent + count * cost
-        if count >= most:
+        if count >= most or not affordable(o, FORMULA):
             return
         yield family
 

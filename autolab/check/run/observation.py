@@ -116,7 +116,7 @@ def observe(
     about_right: dict[Any, Any] | None = None,
 ) -> Observation:  # fmt: skip
     """Put one backward call beside the right answer, `want` if it is known; `got` is None for a call that raised."""
-    want = Right(lambda x: reference.gradient(x, g, names)) if want is None else want
+    want = Right(lambda x: reference.right(x, g, names)) if want is None else want
     received = dict.fromkeys(reference.inputs) if got is None else dict(zip(reference.inputs, got, strict=False))
     known = {} if about_right is None else about_right
     return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask, about_right=known)

@@ -74,6 +74,10 @@ class Reference:
     precision: float = 1e-12  # relative: to how many digits its gradients are right
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers forward takes an input, if told
     together: Mapping[str, Callable] = field(default_factory=dict)  # the rules of a function on tensors, for a stack of g
+    tried: float = 0.0  # how much a check has tried to explain, and had when it came to this input: see `diagnosis/budget.py`
+    began: float = 0.0
+    explained: int = 0  # inputs, up to now
+    hypothetical: bool = False  # while explanations are tried: what is right for other calls than those of the check, which needs no proof
 
     @functools.cached_property
     def formulas(self) -> Mapping[str, str]:
@@ -165,7 +169,7 @@ class Reference:
                     t.requires_grad_(x in found.rules and t.is_floating_point())
                 result = (found.function or function)(*tensors, **settings)
             shapes = (*map(np.shape, arrays), str(settings))
-            if on_arrays and looks.setdefault(shapes, 0) < LOOKS:
+            if on_arrays and not found.hypothetical and looks.setdefault(shapes, 0) < LOOKS:
                 looks[shapes] += 1
                 if not _alike(result.detach().numpy(), function(*arrays, **settings)):
                     looks[shapes] = 0
@@ -187,7 +191,7 @@ class Reference:
 
         def require_all_of_it(x: str, value: np.ndarray, g: np.ndarray, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> None:
             """Raise LookupError if forward takes numbers out of the graph: the engine then knows the derivative of the rest alone."""
-            if looks.setdefault((x, str(settings)), 0) >= LOOKS:
+            if found.hypothetical or looks.setdefault((x, str(settings)), 0) >= LOOKS:
                 return
             looks[x, str(settings)] += 1
             direction = np.random.default_rng(0).uniform(0.5, 1.5, value.shape)  # of no place's own
@@ -300,6 +304,20 @@ class Reference:
         """What backward has to return for input `x`."""
         value = self.raw(x, g, names)
         return sum_to(value, names[f"{x}_shape"]) if self.elementwise else value
+
+    def right(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
+        """The gradient in a call of the check: a rule that was left out is held against forward, whatever is tried meanwhile."""
+        with self.trying(False):
+            return self.gradient(x, g, names)
+
+    @contextlib.contextmanager
+    def trying(self, hypothetical: bool = True) -> Iterator[None]:
+        """In this block, what is right for other calls than those of the check is not proven, or is."""
+        before, self.hypothetical = self.hypothetical, hypothetical
+        try:
+            yield
+        finally:
+            self.hypothetical = before
 
     def gradients(self, x: str, gs: Sequence[np.ndarray], names: Mapping[str, Any]) -> list[np.ndarray]:
         """What backward has to return for input `x` for each g: the engine goes back once for all of them."""

@@ -68,7 +68,7 @@ class CaseRun:
 def _right(reference: Reference, g: np.ndarray, names: Mapping[str, Any], fitting: Callable[[], AbstractContextManager[None]]) -> Right:
     def gradient(x: str) -> np.ndarray:
         with fitting():
-            return reference.gradient(x, g, names)
+            return reference.right(x, g, names)
 
     return Right(gradient)
 

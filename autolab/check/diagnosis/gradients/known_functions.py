@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...run.observation import Observation, number
+from ..budget import affordable
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from .scaling import POWERS
 
+ALL_FUNCTIONS = 700  # what it counts for to try them all: see `budget.py`
 FEWEST = 12  # numbers that have to fit before a function is named
 
 Function = Callable[[Any], Any]
@@ -51,7 +53,7 @@ def known_function(wrong: Sequence[Observation], x: str) -> Mistake | None:
         return None
     if any(not np.all(np.isfinite(o.got[x])) or not np.all(o.got[x]) or not np.all(o.want[x]) for o in usable):
         return None
-    return _another(usable, x) or _times(usable, x)
+    return (_another(usable, x) or _times(usable, x)) if affordable(usable[0], ALL_FUNCTIONS) else None
 
 
 ONE_NUMBER: dict[str, Function] = {"mean": np.mean, "sum": np.sum, "largest entry": np.max, "smallest entry": np.min, "median": np.median}

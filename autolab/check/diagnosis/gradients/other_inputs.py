@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...run.observation import Observation, number
+from ..budget import CALL, UNLIKELY, affordable
 from ..diagnosis import Mistake
 from ..family import Family
 from ..quiet import quiet
@@ -44,6 +45,8 @@ def find_other_inputs(wrong: Sequence[Observation], x: str) -> Mistake | None:
 def _first_that_fits(wrong: Sequence[Observation], x: str, every: Iterator[Family]) -> Mistake | None:
     several = len({id(o.out) for o in wrong}) > 1
     for family in every:
+        if not affordable(wrong[0], CALL, UNLIKELY):
+            return None
         if all(_fits(family, o, x) for o in wrong) and (several or _fits_elsewhere(family, wrong[0], x)):
             return Mistake(family.name, family.text, len(wrong) > 1, family.predict, hint=family.hint)
     return None

@@ -15,8 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from autolab.engine.op import ELEMENTWISE
+
 from ...run.inputs import draw
 from ...run.observation import Observation, Right, close
+from ..budget import affordable
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
 from ..quiet import quiet
@@ -30,6 +33,8 @@ MORE_G = 9  # incoming gradients to ask for besides those of the calls; fewer, w
 MOST_NUMBERS = 4000  # of one side that are compared; of more, these are taken evenly
 MOST_WORK = 1 << 20  # multiplications in a product of two of the matrices: hundreds are tried
 MOST_CALLS = 6
+ADD_UP = {"sum", "mean", "var", "std", "amax", "amin", "softmax", "log_softmax", "logsumexp"}
+WORDS = 1500  # what all of it counts for: see `budget.py`
 MOST_TERMS = 4
 ON_THE_WAY = "the result of "
 MOST_ON_THE_WAY = 3  # matrices that forward works out besides its result
@@ -65,9 +70,15 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
         return None
     if any(not 1 <= o.got[x].ndim <= 3 for o in wrong) or any(np.asarray(a).dtype.kind in "iub" for a in o.inputs):
         return None  # what moves entries by an index multiplies no matrices
-    if any(_work(o) > MOST_WORK for o in wrong):
+    if any(_work(o) > MOST_WORK for o in wrong) or _adds_up_alone(o, x) or not affordable(o, WORDS):
         return None
     return _by_words(wrong, x, others, spectral=False) or (_by_words(wrong, x, others, spectral=True) if _is_spectral(o, x) else None)
+
+
+def _adds_up_alone(o: Observation, x: str) -> bool:
+    """Does forward go entry by entry and add up along axes, and nothing else? Its gradient is no product of matrices."""
+    chain = next(filter(None, chains(o, x)), None) if o.reference.function and o.out.ndim else None
+    return chain is not None and all(step.row.kind == ELEMENTWISE or step.row.name in ADD_UP for step in chain.steps)
 
 
 def _is_spectral(o: Observation, x: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...run.observation import Observation, all_differ
+from ..budget import CALL, UNLIKELY, affordable
 from ..diagnosis import Mistake
 from ..family import Family
 from ..quiet import quiet
@@ -31,7 +32,7 @@ def find_order(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if first.reference.elementwise or first.got[x].shape != first.want[x].shape:
         return None
     for _, family in zip(range(MOST), _families(first, x), strict=False):
-        if all(_fits(family, o, x) for o in wrong):
+        if affordable(first, CALL, UNLIKELY) and all(_fits(family, o, x) for o in wrong):
             return Mistake(family.name, family.text, len(wrong) > 1, family.predict)
     return _layout(wrong, x)
 

@@ -18,6 +18,7 @@ import numpy as np
 from autolab.rules import TABLE
 
 from ...run.observation import Observation, close
+from ..budget import ROW, UNLIKELY, affordable
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from ..replay import Unnoted
@@ -35,12 +36,15 @@ def find_reshape(wrong: Sequence[Observation], x: str) -> Mistake | None:
     trace = trace_of(wrong[0])
     if trace is None or wrong[0].reference.elementwise:
         return None
+    work = ROW * len(trace.rows)
     for number, run in enumerate(trace.rows):
         for _, (family, text, settings) in zip(range(MOST), _others(trace, number, run), strict=False):
-            if all(_gives(trace_of(o), {number: settings}, o, x) for o in wrong):
+            if affordable(wrong[0], work, UNLIKELY) and all(_gives(trace_of(o), {number: settings}, o, x) for o in wrong):
                 return Mistake(family, text, len(wrong) > 1 and family == "axis", parts=("setting", "size") * (family == "axis"))
     for right, text, changed in _other_axes(trace):
-        if all(_gives(trace_of(o), changed, o, x) or _gives(trace_of(o), changed, o, x, right) for o in wrong):
+        if affordable(wrong[0], 2 * work, UNLIKELY) and all(
+            _gives(trace_of(o), changed, o, x) or _gives(trace_of(o), changed, o, x, right) for o in wrong
+        ):
             return Mistake("axis", text, parts=("setting",))
     return find_other_forward(wrong, x)
 
@@ -125,7 +129,9 @@ def find_other_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if trace is None or wrong[0].reference.elementwise:
         return None
     for _, (family, text, change) in zip(range(MOST_FORWARDS), _other_forwards(trace), strict=False):
-        if all((other := trace_of(o)) and _gives(change(other), {}, o, x) for o in wrong):
+        if affordable(wrong[0], ROW * len(trace.rows), UNLIKELY) and all(
+            (other := trace_of(o)) and _gives(change(other), {}, o, x) for o in wrong
+        ):
             return Mistake(family, text, len(wrong) > 1)
     return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -100,6 +101,7 @@ class Chain:
         self.memo: dict[Any, Any] = {}
         self.constant: set[int | None] = set()  # what nothing comes back to, such as a largest entry that is taken off: a rule has it so
         self.received: np.ndarray | None = None  # a gradient that slips have to explain
+        self.off: tuple[float, float] | None = None  # how far it is off along the nudge, and without regard to signs
         tensors = [from_numpy(np.array(a)) if np.asarray(a).dtype.kind == "f" else a for a in inputs.values()]
         self._places = {id(t): k for k, t in enumerate(tensors) if isinstance(t, Tensor)}
         self._kept = list(tensors)
@@ -189,10 +191,16 @@ class Chain:
         if self.memo["nudge", x] is None:
             return True
         direction, moved = self.memo["nudge", x]
-        off = direction * (self.received - self.gradients[self.inputs.index(x)])
-        parts = [moved[source] * d for (i, k), d in differences.items() if (source := self.steps[i].sources[k]) is not None]
-        size = np.abs(off).sum() + sum(np.abs(p).sum() for p in parts)
-        return bool(np.abs(sum(p.sum() for p in parts) - off.sum()) <= 1e-5 * size)
+        if self.off is None:
+            off = direction * (self.received - self.gradients[self.inputs.index(x)])
+            self.off = float(off.sum()), float(np.abs(off).sum())
+        total, size = -self.off[0], self.off[1]
+        for (i, k), d in differences.items():
+            if (source := self.steps[i].sources[k]) is not None:
+                along, d = moved[source].ravel(), d.ravel()
+                total += along @ d
+                size += math.sqrt((along @ along) * (d @ d))  # no less than the sum of the products without their signs
+        return abs(total) <= 1e-5 * size
 
     def _nudge(self, x: str) -> tuple[np.ndarray, list[np.ndarray]] | None:
         """A direction for x, and how fast each place then moves; None if that is not what the gradient says."""

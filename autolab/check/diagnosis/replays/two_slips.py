@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ...run.observation import Observation, close
+from ..budget import affordable
 from ..diagnosis import Mistake
 from ..family import Family
 from ..quiet import quiet
@@ -20,6 +21,7 @@ from .stepwise import chains
 
 MOST_FREE = 200  # slips in the steps of the operation, which are worked out here only
 MOST_PAIRS = 40  # that are compared entry by entry
+PAIRS = 1200  # what all of it counts for: see `budget.py`
 FEWEST = 6  # numbers, in all calls, that have to fit
 Combine = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # two wrong gradients and the right one
 WHOLE = {"zero", "sign", "upstream ignored", "upstream only", "forward"}  # of which nothing is left for another slip; a sign is said as one
@@ -30,7 +32,7 @@ COMBINED: tuple[Combine, ...] = (lambda a, b, right: a + b - right, lambda a, b,
 def find_two_slips(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The two simplest slips that together give what came back, in all these calls."""
     first = wrong[0]
-    if sum(np.size(o.got[x]) for o in wrong) < FEWEST:
+    if sum(np.size(o.got[x]) for o in wrong) < FEWEST or not affordable(first, PAIRS):
         return None
     for o in wrong:
         for chain in filter(None, chains(o, x)):

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...run.observation import Observation, close
+from ..budget import affordable
 from ..formulas.equivalent_formulas import NamedFormula, equivalent_formulas
 from ..formulas.factorisations import factor_formulas
 from ..replay import Call, CannotReplay, Tape
@@ -295,7 +296,7 @@ def is_affordable(o: Observation, x: str, way: Way, share: float = 1.0) -> bool:
     `share`: how much of it may be spent then, where something else is tried after it.
     """
     work, spent = way.work(o, x), o.memo.get(("spent", x), 0)
-    if spent + work > share * MOST_WORK:
+    if spent + work > share * MOST_WORK or not affordable(o, work):
         return False
     o.memo["spent", x] = spent + work
     return True

@@ -1,0 +1,41 @@
+"""How much a check may try: counted and never timed, so that the same rule is told the same on every machine.
+
+The unit is an operation on a small array, some microseconds. All inputs of a check share one budget, of which a part is left for each.
+Slips on a tape have a budget of their own (`tape_slips.py`), since they are often what is found. What is tried is counted whether or not
+an earlier check worked it out already. When the budget is spent, what was seen by then is said.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..run.observation import Observation
+
+MOST = 20000
+LEAST = 7000  # for a second input; half of it for a third, a third for a fourth
+UNLIKELY = 0.75  # of what is left for an input: how far it may be spent on what is rarely found, before what is often found is tried
+NUMBERS = 9600  # in the arrays of a call: with so many, one operation counts twice
+FORMULA = 12  # a wrong formula, or a slip in a chain of rows
+CALL = 150  # the right rule on other numbers, forward and back
+ROW = 15  # a row of a function that is run again, forward and back
+
+
+def begin(o: Observation) -> None:
+    """The gradient for another input is looked at."""
+    reference = o.reference
+    reference.tried = reference.began = min(reference.tried, MOST - LEAST / max(reference.explained, 1))
+    reference.explained += 1
+
+
+def affordable(o: Observation, work: float, share: float = 1.0) -> bool:
+    """May this be tried? Then it is counted."""
+    after, began = o.reference.tried + work * size(o), o.reference.began
+    if after > began + share * (MOST - began):
+        return False
+    o.reference.tried = after
+    return True
+
+
+def size(o: Observation) -> float:
+    """By how much an operation counts for more than one on small arrays."""
+    return 1 + sum(map(np.size, (*o.inputs, o.g))) / NUMBERS

@@ -1,0 +1,79 @@
+"""How much a check tries: counted, the same on every machine, and shared by all inputs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from autolab.check import Spec, check, derivative_of_forward
+from autolab.check.api.check import judge, reference_of
+from autolab.check.diagnosis import budget
+from autolab.check.run import cases
+from autolab.check.run.candidate import LocalCandidate
+from autolab.engine.op import GENERAL, Op
+
+
+def normed(x, y, z, *, power):
+    c = x - x.mean(-1, keepdims=True)
+    return c / ((c * c).mean(-1, keepdims=True) + 0.1) ** power * y + np.tanh(z)
+
+
+def unknown(g, x, y, z):
+    """Wrong for every input, in no way that has a name."""
+    mixed = np.sin(g @ g.T @ x + np.cumsum(x, 0) ** 2) * g.std()
+    return mixed, mixed * y, mixed + z
+
+
+THREE = Spec(
+    "normed",
+    Op("normed", normed, GENERAL, **dict.fromkeys("xyz", derivative_of_forward)),
+    shapes=(((3, 5),) * 3, ((4, 4),) * 3),
+    settings=({"power": 0.5}, {"power": 0.7}),
+)
+
+
+def tried(spec, rule):
+    reference = reference_of(spec)
+    judge(spec, reference, LocalCandidate(rule, reference, 5.0))
+    return reference.tried
+
+
+def test_all_inputs_of_a_check_share_one_budget():
+    assert 0.9 * budget.MOST < tried(THREE, unknown) <= budget.MOST
+
+
+def test_a_smaller_budget_is_kept_as_well(monkeypatch):
+    monkeypatch.setattr(budget, "MOST", 2000)
+    monkeypatch.setattr(budget, "LEAST", 500)
+    assert 0 < tried(THREE, unknown) <= 2000
+
+
+def test_where_the_budget_is_spent_what_is_seen_is_said(monkeypatch):
+    points = check(THREE, unknown).points
+    monkeypatch.setattr(budget, "MOST", 0)
+    report = check(THREE, unknown)
+    assert {d.certainty for d in report.diagnoses} <= {"unknown", "likely"} and report.points == points
+    assert "x" in {d.input for d in report.diagnoses}
+
+
+@pytest.mark.parametrize("most", [800, 3000, budget.MOST])
+def test_what_an_earlier_check_worked_out_counts_as_if_it_had_not(monkeypatch, most):
+    monkeypatch.setattr(budget, "MOST", most)
+    cases.forget()
+    first, again = ([d.text for d in check("layer_norm", lambda g, x, weight, bias: (g * x, g * x, g * 3)).diagnoses] for _ in range(2))
+    assert first == again
+
+
+def test_forward_is_not_differenced_for_settings_that_are_only_tried():
+    asked = Counter()
+
+    def forward(x, *, power):
+        asked[power] += 1
+        return x * (1 + x * x).sum(-1, keepdims=True) ** power
+
+    spec = Spec("scaled", Op("scaled", forward, GENERAL, x=derivative_of_forward), shapes=(((3, 5),),), settings=({"power": 0.5},))
+    assert not check(spec, lambda g, x, power: g * x * np.cumsum(x)[-1]).passed
+    others = [count for power, count in asked.items() if power != 0.5]
+    assert others and max(others) < 12 < asked[0.5]
