@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import itertools
-import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...run.reference import sum_to
 from .schema import IN_PLACE, Site, same, store, store_in_place
 
 Change = Callable[[Callable, tuple, Mapping[str, Any], Mapping[str, Any]], Any]
@@ -35,6 +35,7 @@ class Pool(NamedTuple):
 
     arrays: Mapping[Any, Callable[[Mapping[str, Any]], Any]]
     sizes: Mapping[Any, Callable[[Mapping[str, Any]], Any]]
+    shapes: Mapping[Any, Callable[[Mapping[str, Any]], Any]]
 
 
 def edits(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -117,7 +118,7 @@ def _names(site: Site, pool: Pool) -> Iterator[Edit]:
 
 
 def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
-    if not isinstance(site.node, ast.Constant) or not is_number(n := site.value):
+    if not isinstance(site.node, (ast.Constant, ast.UnaryOp)) or site.do is not same or not is_number(n := site.value):
         return
     parent = site.parents[0]
     family = "number"
@@ -181,7 +182,7 @@ def _product(a: Any, b: Any, left: int, right: int, turned: int) -> Any:
 
 
 def _unary(site: Site, pool: Pool) -> Iterator[Edit]:
-    if isinstance(site.node, ast.UnaryOp):
+    if isinstance(site.node, ast.UnaryOp) and site.do is not same:
         family = "sign" if isinstance(site.node.op, ast.USub) else "mask"
         yield Edit(1, family, f"the opposite of `{_short(site.text())}`", ("unary",), _instead(same))
 
@@ -492,6 +493,10 @@ def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(3, "term", f"one more term beside {quote}: its own mean", ("centred", axis), _then(lambda v, a=axis: v - v.mean(a, keepdims=True)))
         yield Edit(3, "scan", f"a running sum of {quote}", ("running back", axis),
                    _then(lambda v, a=axis: flipped(flipped(v, a).cumsum(a), a)))  # fmt: skip
+    if isinstance(site.parents[0], (ast.Return, ast.Lambda, ast.Tuple)):
+        for key, shape_of in pool.shapes.items():
+            yield Edit(1.5, "not summed", f"{quote} summed to the shape of its input", ("shape", key),
+                       lambda do, a, k, names, f=shape_of: sum_to(do(*a, **k), f(names)))  # fmt: skip
     for axis in range(-1, -n - 2, -1):
         yield Edit(1.5, "keepdims", f"an axis of size 1 put into {quote}", ("axis put in", axis), _then(lambda v, a=axis: with_axis(v, a)))
 
@@ -541,15 +546,3 @@ def _values(site: Site, pool: Pool) -> Iterator[Edit]:
 
 def _short(text: str, most: int = 50) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def sum_to_shape(value: Any, shape: tuple[int, ...]) -> Any:
-    """Added up to a shape."""
-    while value.ndim > len(shape):
-        value = value.sum(0)
-    for axis, n in enumerate(shape):
-        value = value.sum(axis, keepdims=True) if n == 1 != value.shape[axis] else value
-    return value
-
-
-__all__ = ["Edit", "Pool", "edits", "math"]

@@ -230,6 +230,8 @@ class _Instrument(ast.NodeTransformer):
         return ast.copy_location(ast.BinOp(left, node.op, right), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):  # a negative number
+            return self.asked(node, "same", node)
         operand = self.visit(node.operand)
         if type(node.op) in OPERATORS:
             return self.asked(node, type(node.op).__name__, operand)

@@ -15,36 +15,46 @@ import numpy as np
 from ...run.candidate import LocalCandidate
 from ...run.meter import TooLong
 from ...run.observation import TOLERANCE, Observation, error
-from ...run.reference import sum_to
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from .edits import Edit, Pool, edits, is_array, is_number
 from .schema import Schema, Site
 
-MOST = 60_000  # questions that the sites of a rule ask in one search
+MOST = 24_000  # questions that the sites of a rule ask in one search
 FOR_A_CALL = 25  # what a call costs besides, in questions
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 PERTURBED = 1.3717  # a factor that no rule has
+
+STATS = []
 
 
 class Repair:
     """One rule that can be changed, and the calls in which it has to be right."""
 
-    def __init__(self, observations: Sequence[Observation], x: str, candidate: LocalCandidate):
+    def __init__(self, observations: Sequence[Observation], x: str, candidate: LocalCandidate, every: bool = False):
         self.observations, self.x, self.candidate = observations, x, candidate
         self.first, *self.others = observations
-        self.work = 0
+        self.work = self.calls = 0
         self.schema = Schema(candidate.methods)
         self.rule = candidate.with_methods(self.schema.methods)
-        self.right = [[y for y in o.reference.differentiable() if y == x or (not o.failed and self.is_right(o, o.got, y))] for o in observations]
+        asked = [*self.first.reference.differentiable()]
+        self.right = [[y for y in asked if every or y == x or self.was_right(o, y)] for o in observations]
 
     def is_right(self, o: Observation, got: Mapping[str, Any], x: str) -> bool:
         return error(got[x], o.want[x]) <= TOLERANCE
+
+    def was_right(self, o: Observation, x: str) -> bool:
+        """Was it right before any change? Where what is right is not known, nothing was."""
+        try:
+            return not o.failed and self.is_right(o, o.got, x)
+        except LookupError:
+            return False
 
     def call(self, o: Observation, changes: Mapping[int, Callable]) -> dict[str, Any] | None:
         """The gradients in one call; None if it raises, or if its result is another one."""
         self.observation = o
         answer = self.schema.run(lambda: self.rule.call(o.inputs, o.ask.settings, (o.g,)), changes)  # type: ignore[union-attr]
+        self.calls += 1
         self.work += self.schema.visits + FOR_A_CALL
         if answer.fault:
             return None
@@ -89,7 +99,8 @@ class Repair:
                 sizes[name, axis] = lambda names, name=name, axis=axis: np.shape(self.observation.names[name])[axis]
             if len(shape) > 1:
                 sizes[name, "all"] = lambda names, name=name: np.size(self.observation.names[name])
-        return Pool(arrays, sizes)
+        shapes = {x: lambda names, x=x: self.observation.shape(x) for x in o.reference.inputs}
+        return Pool(arrays, sizes, shapes)
 
     def all_edits(self) -> Iterator[tuple[float, Edit, tuple[Site, ...]]]:
         """Every change at one place, and the same change at all places where it can be made, by its cost."""
@@ -156,8 +167,8 @@ def _is_saved(site: Site) -> bool:
 
 
 @quiet
-def find_repair(observations: Sequence[Observation], x: str) -> Mistake | None:
-    """The change of the rule's source that makes the gradient for x right in all these calls."""
+def find_repair(observations: Sequence[Observation], x: str, every: bool = False) -> Mistake | None:
+    """The change of the rule's source that makes the gradient for x right in all these calls, or those for every input."""
     candidates = {id(o.ask.candidate): o.ask.candidate for o in observations if o.ask is not None and hasattr(o.ask, "candidate")}
     if len(candidates) != 1 or not all(hasattr(o.ask, "candidate") for o in observations):
         return None
@@ -169,7 +180,7 @@ def find_repair(observations: Sequence[Observation], x: str) -> Mistake | None:
     if sum(map(np.size, first.inputs)) > MOST_ENTRIES:
         return None
     rest = [o for o in (*wrong, *observations) if o is not first]
-    repair = Repair([first, *dict.fromkeys(rest)], x, candidate)
+    repair = Repair([first, *dict.fromkeys(rest)], x, candidate, every)
     if not repair.schema.methods:
         return None
     try:
@@ -177,6 +188,7 @@ def find_repair(observations: Sequence[Observation], x: str) -> Mistake | None:
             found = repair.search() if repair.note() else []
     except TooLong:
         return None
+    STATS.append((repair.calls, repair.work, bool(found)))
     if not found:
         return None
     (_, edit, sites), *others = found
@@ -190,13 +202,10 @@ def _said(edit: Edit, sites: Sequence[Site]) -> str:
     """What is changed, and where."""
     site = sites[0]
     around = next((p for p in site.parents if hasattr(p, "lineno") and isinstance(p, ast.expr)), None)
-    small = isinstance(site.node, (ast.Name, ast.Constant)) and around is not None
+    small = isinstance(site.node, (ast.Name, ast.Constant, ast.UnaryOp)) and around is not None
     inside = f" in `{site.text(around)}`" if small and len(site.text(around)) < 60 else ""
     lines = sorted({s.node.lineno for s in sites})  # type: ignore[attr-defined]
     where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
     everywhere = f", {len(sites)} times" if len(sites) > 1 else ""
     helper = f" of {site.function}" if site.is_helper else ""
     return f"{edit.what}{inside} ({where}{helper}{everywhere})"
-
-
-__all__ = ["find_repair", "sum_to"]
