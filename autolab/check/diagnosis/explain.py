@@ -103,7 +103,7 @@ def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:
 
 # What is seen of a gradient, and says little of the rule.
 SEEN_ONLY = ("with wrong factors", "reaches other entries", "also reaches", "is right except where", "but not always the same one",
-             "has the right numbers in the wrong places", "in the calls where it is wrong")  # fmt: skip
+             "has the right numbers in the wrong places")  # fmt: skip
 
 
 def _shapes(o: Observation) -> str:

@@ -122,8 +122,12 @@ def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
         return
     parent = site.parents[0]
     family = "number"
-    if isinstance(parent, (ast.Subscript, ast.Slice)):
+    if isinstance(parent, ast.Subscript) and isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape":
+        family = "size"
+    elif isinstance(parent, (ast.Subscript, ast.Slice)):
         family = "places"
+    elif isinstance(parent, ast.keyword) and parent.arg in ("axis", "dim"):
+        family = "axis"
     elif isinstance(parent, ast.Compare):
         family = "mask"
     elif isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow) and parent.right is site.node:

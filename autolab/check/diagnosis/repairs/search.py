@@ -25,16 +25,13 @@ FOR_A_CALL = 25  # what a call costs besides, in questions
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 PERTURBED = 1.3717  # a factor that no rule has
 
-STATS = []
-
-
 class Repair:
     """One rule that can be changed, and the calls in which it has to be right."""
 
     def __init__(self, observations: Sequence[Observation], x: str, candidate: LocalCandidate, every: bool = False):
         self.observations, self.x, self.candidate = observations, x, candidate
         self.first, *self.others = observations
-        self.work = self.calls = 0
+        self.work = 0
         self.schema = Schema(candidate.methods)
         self.rule = candidate.with_methods(self.schema.methods)
         asked = [*self.first.reference.differentiable()]
@@ -54,7 +51,6 @@ class Repair:
         """The gradients in one call; None if it raises, or if its result is another one."""
         self.observation = o
         answer = self.schema.run(lambda: self.rule.call(o.inputs, o.ask.settings, (o.g,)), changes)  # type: ignore[union-attr]
-        self.calls += 1
         self.work += self.schema.visits + FOR_A_CALL
         if answer.fault:
             return None
@@ -188,7 +184,6 @@ def find_repair(observations: Sequence[Observation], x: str, every: bool = False
             found = repair.search() if repair.note() else []
     except TooLong:
         return None
-    STATS.append((repair.calls, repair.work, bool(found)))
     if not found:
         return None
     (_, edit, sites), *others = found
