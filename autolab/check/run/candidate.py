@@ -249,8 +249,14 @@ class LocalCandidate:
         if not self._plain:
             found = {name: inspect.getattr_static(self._class, name, None) for name in ("forward", "setup_context", "backward")}
             written = {name: method.__func__ for name, method in found.items() if isinstance(method, (staticmethod, classmethod))}
-            return {name: f for name, f in written.items() if not of_library(getattr(getattr(f, "__code__", None), "co_filename", "<frozen"))}
-        return {"forward": self._plain_forward, "backward": self._plain_backward} if self.judges_forward else {"backward": self._plain_backward}
+            return {
+                name: f for name, f in written.items() if not of_library(getattr(getattr(f, "__code__", None), "co_filename", "<frozen"))
+            }
+        return (
+            {"forward": self._plain_forward, "backward": self._plain_backward}
+            if self.judges_forward
+            else {"backward": self._plain_backward}
+        )
 
     def with_methods(self, methods: Mapping[str, Callable]) -> LocalCandidate:
         """The same rule with other functions in the place of its author's."""

@@ -17,7 +17,7 @@ import numpy as np
 from ...run.reference import sum_to
 from .schema import IN_PLACE, Site, same, store, store_in_place
 
-Change = Callable[[Callable, tuple, Mapping[str, Any], Mapping[str, Any]], Any]
+Change = Callable[..., Any]  # of what the place does, its operands, its keywords, the local variables
 
 
 class Edit(NamedTuple):
@@ -40,7 +40,21 @@ class Pool(NamedTuple):
 
 def edits(site: Site, pool: Pool) -> Iterator[Edit]:
     """All that is tried at this place."""
-    for look in (_names, _numbers, _operators, _unary, _comparisons, _calls, _axes, _indices, _stores, _returned, _orders, _factors, _values):
+    for look in (
+        _names,
+        _numbers,
+        _operators,
+        _unary,
+        _comparisons,
+        _calls,
+        _axes,
+        _indices,
+        _stores,
+        _returned,
+        _orders,
+        _factors,
+        _values,
+    ):
         yield from look(site, pool)
 
 
@@ -96,7 +110,7 @@ def _instead(function: Callable[..., Any]) -> Change:
     return lambda do, args, kwargs, names: function(*args, **kwargs)
 
 
-def _then(function: Callable[[Any], Any]) -> Change:
+def _then(function: Callable[..., Any]) -> Change:
     """A change of what comes out."""
     return lambda do, args, kwargs, names: function(do(*args, **kwargs))
 
@@ -145,15 +159,14 @@ def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
 
 # ---------- operators
 
-TERM = {"add": "term", "sub": "term"}
-
 
 def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
     if not isinstance(site.node, (ast.BinOp, ast.AugAssign)) or len(site.args) != 2:
         return
     quote, kind = f"`{_short(site.text())}`", type(site.node.op)
     others = {
-        ast.Add: (("term sign", operator.sub), ("operation", operator.mul)), ast.Sub: (("term sign", operator.add), ("operation", operator.mul)),
+        ast.Add: (("term sign", operator.sub), ("operation", operator.mul)),
+        ast.Sub: (("term sign", operator.add), ("operation", operator.mul)),
         ast.Mult: (("division", operator.truediv), ("operation", operator.add), ("elementwise", operator.matmul)),
         ast.Div: (("division", operator.mul), ("scale", operator.floordiv)), ast.FloorDiv: (("integer", operator.truediv),),
         ast.MatMult: (("elementwise", operator.mul),), ast.Pow: (("operation", operator.mul),),
@@ -248,7 +261,7 @@ def _calls(site: Site, pool: Pool) -> Iterator[Edit]:
         for other in group if name in group else ():
             if other != name and callable(getattr(owner, other, None)):
                 said = f"another function than `{name}` in {quote}"
-                change = lambda do, args, kw, names, other=other: getattr(getattr(do, "__self__", owner), other)(*args, **kw)  # noqa: E731
+                change = lambda do, args, kw, names, other=other: getattr(getattr(do, "__self__", owner), other)(*args, **kw)
                 yield Edit(1, FAMILY_OF.get(name, "function"), said, ("function", name, other), change)
     if is_method or site.args:
         inner: Change = (lambda do, a, k, names: do.__self__) if is_method else lambda do, a, k, names: a[0]
@@ -267,12 +280,14 @@ def _calls(site: Site, pool: Pool) -> Iterator[Edit]:
         if word not in ("axis", "dim", "keepdims", "keepdim"):
             family = "integer" if word == "dtype" else "setting"
             text = f"another `{word}` in {quote}"
-            without = lambda do, a, k, n, w=word: do(*a, **{key: v for key, v in k.items() if key != w})  # noqa: E731
+            without = lambda do, a, k, n, w=word: do(*a, **{key: v for key, v in k.items() if key != w})
             yield Edit(1.5, family, text, ("no keyword", word), without)
             if isinstance(value, bool):
                 yield Edit(1, family, text, ("keyword", word), lambda do, a, k, n, w=word: do(*a, **{**k, w: not k[w]}))
     if name in ("cumsum", "cumprod", "cummax", "accumulate", "roll"):
-        yield Edit(1, "flipped" if name == "roll" else "scan", f"the other direction in {quote}", ("direction", name), _reversed_scan(site, name))
+        yield Edit(
+            1, "flipped" if name == "roll" else "scan", f"the other direction in {quote}", ("direction", name), _reversed_scan(site, name)
+        )
     if name == "permute" or (name == "transpose" and (site.args[1:] or (is_method and site.args))):
         yield Edit(1, "permutation", f"another order of the axes in {quote}", ("permutation",), _inverse(is_method))
     if name in ("reshape", "view") and is_method:
@@ -283,7 +298,9 @@ def _calls(site: Site, pool: Pool) -> Iterator[Edit]:
         yield from _ranges(site, quote)
     if name in ("tril", "triu"):
         for k in (-1, 0, 1):
-            yield Edit(1, "triangle", f"another diagonal in {quote}", ("diagonal", k), lambda do, a, kw, n, k=k: do(*a[: 0 if is_method else 1], k))
+            yield Edit(
+                1, "triangle", f"another diagonal in {quote}", ("diagonal", k), lambda do, a, kw, n, k=k: do(*a[: 0 if is_method else 1], k)
+            )
     if name == "einsum" and isinstance(site.args[0], str):
         yield from _einsums(site, quote)
 
@@ -294,7 +311,7 @@ def _reversed_scan(site: Site, name: str) -> Change:
         function = do if array is not args[:1] and not is_array(getattr(do, "__self__", None)) else getattr(np, name)
         if name == "roll":
             shift = kwargs.get("shift", rest[0] if rest else None)
-            other = tuple(-n for n in shift) if isinstance(shift, tuple) else -shift  # type: ignore[operator]
+            other = tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
             return function(array, other, *rest[1:], **{k: v for k, v in kwargs.items() if k != "shift"})
         axis = kwargs.get("axis", kwargs.get("dim", rest[0] if rest else 0))
         if not isinstance(array, np.ndarray):
@@ -315,7 +332,7 @@ def _inverse(is_method: bool) -> Change:
 
 def _ranges(site: Site, quote: str) -> Iterator[Edit]:
     text = f"other bounds in {quote}"
-    others: dict[str, Callable[[range], Any]] = {
+    others: dict[str, Callable[..., Any]] = {
         "start + 1": lambda r: r[1:], "stop - 1": lambda r: r[:-1], "stop + 1": lambda r: range(r.start, r.stop + r.step, r.step),
         "start - 1": lambda r: range(r.start - r.step, r.stop, r.step), "both + 1": lambda r: range(r.start + 1, r.stop + 1, r.step),
         "both - 1": lambda r: range(r.start - 1, r.stop - 1, r.step), "from 0": lambda r: range(0, r.stop, r.step),
@@ -335,7 +352,7 @@ def _einsums(site: Site, quote: str) -> Iterator[Edit]:
     said += [left.translate(str.maketrans(a + b, b + a)) + "->" + out for a, b in itertools.combinations(sorted(set(left) - {",", "."}), 2)]
     for other in dict.fromkeys(said):
         if other != site.args[0]:
-            change = lambda do, a, k, n, other=other: do(other, *a[1:], **k)  # noqa: E731
+            change = lambda do, a, k, n, other=other: do(other, *a[1:], **k)
             yield Edit(1, "transposed", text, ("einsum", site.args[0], other), change)
 
 
@@ -380,12 +397,18 @@ def _axes(site: Site, pool: Pool) -> Iterator[Edit]:
     for axis in (*range(-1, -array.ndim - 1 - extra, -1), *range(array.ndim), *several, None):
         is_now = axis == now or (isinstance(axis, int) and isinstance(now, int) and axis % array.ndim == now % array.ndim and not extra)
         if not is_now or (isinstance(now, int) and axis != now):
-            change = lambda do, a, k, n, axis=axis: with_it(do, a, k, axis)  # noqa: E731
+            change = lambda do, a, k, n, axis=axis: with_it(do, a, k, axis)
             yield Edit(1 + 0.2 * is_now, "axis", f"another axis in {quote}", ("axis", now, axis), change)
         if reduces and axis is not None and now is None:
-            yield Edit(1.5, "axis", f"one axis alone in {quote}", ("axis keeps", now, axis), lambda do, a, k, n, axis=axis: with_it(do, a, k, axis, True))
+            yield Edit(
+                1.5,
+                "axis",
+                f"one axis alone in {quote}",
+                ("axis keeps", now, axis),
+                lambda do, a, k, n, axis=axis: with_it(do, a, k, axis, True),
+            )
     if reduces:
-        change = lambda do, a, k, n: with_it(do, a, k, now, not keeps)  # noqa: E731
+        change = lambda do, a, k, n: with_it(do, a, k, now, not keeps)
         yield Edit(1, "keepdims", f"{'no' if keeps else 'an'} axis of size 1 left by {quote}", ("keeps", keeps), change)
 
 
@@ -398,16 +421,18 @@ def _indices(site: Site, pool: Pool) -> Iterator[Edit]:
     text, index = f"another index in `{_short(site.text())}`", site.args[1]
     if isinstance(site.args[0], tuple) and is_number(site.value):  # one size of a shape
         for key, size in pool.sizes.items():
-            yield Edit(1.2, "size", f"another size in the place of `{_short(site.text())}`", ("size", key), lambda do, a, k, n, f=size: f(n))
-    for key, change in _other_indices(index, site.args[0]):
-        yield Edit(1, "places", text, ("index", key), lambda do, a, k, n, f=change: do(a[0], f(a[1])))
+            yield Edit(
+                1.2, "size", f"another size in the place of `{_short(site.text())}`", ("size", key), lambda do, a, k, n, f=size: f(n)
+            )
+    for key, other in _other_indices(index, site.args[0]):
+        yield Edit(1, "places", text, ("index", key), lambda do, a, k, n, f=other: do(a[0], f(a[1])))
     yield Edit(1.5, "places", f"no index in `{_short(site.text())}`", ("no index",), _instead(lambda a, i: a))
 
 
-def _other_indices(index: Any, array: Any) -> Iterator[tuple[Any, Callable[[Any], Any]]]:
+def _other_indices(index: Any, array: Any) -> Iterator[tuple[Any, Callable[..., Any]]]:
     parts = index if isinstance(index, tuple) else (index,)
 
-    def put(i: int, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def put(i: int, function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda now: tuple(function(p) if j == i else p for j, p in enumerate(now)) if isinstance(now, tuple) else function(now)
 
     for i, part in enumerate(parts):
@@ -438,14 +463,16 @@ def _moved(part: slice, start: int, stop: int) -> slice:
 def _stores(site: Site, pool: Pool) -> Iterator[Edit]:
     if site.do in (store, store_in_place):
         quote = f"`{_short(site.text())}`"
-        adds = lambda do, a, k, n: np.add.at(*a) if isinstance(a[0], np.ndarray) else store_in_place(*a)  # noqa: E731
+        adds = lambda do, a, k, n: np.add.at(*a) if isinstance(a[0], np.ndarray) else store_in_place(*a)
         yield Edit(1, "overwritten", f"a sum of all that is written in {quote}", ("store", "add"), adds)
         if site.do is store_in_place:
             yield Edit(1.5, "overwritten", f"one value written in {quote}", ("store", "set"), lambda do, a, k, n: store(*a))
-            other = lambda do, a, k, n: store_in_place(*a, operator.iadd if k["do"] is operator.isub else operator.isub)  # noqa: E731
+            other = lambda do, a, k, n: store_in_place(*a, operator.iadd if k["do"] is operator.isub else operator.isub)
             yield Edit(1, "term sign", f"the other sign in {quote}", ("store", "sign"), other)
         for key, change in _other_indices(site.args[1], site.args[0]):
-            yield Edit(1, "places", f"another index in {quote}", ("index", key), lambda do, a, k, n, f=change: do(a[0], f(a[1]), *a[2:], **k))
+            yield Edit(
+                1, "places", f"another index in {quote}", ("index", key), lambda do, a, k, n, f=change: do(a[0], f(a[1]), *a[2:], **k)
+            )
         yield Edit(2, "extra term", f"nothing written in {quote}", ("store", "no"), lambda do, a, k, n: None)
     elif site.do in IN_PLACE.values():
         yield Edit(1.5, "overwritten", f"one value in {quote_of(site)}", ("in place", "set"), lambda do, a, k, n: a[1])
@@ -460,7 +487,9 @@ def _returned(site: Site, pool: Pool) -> Iterator[Edit]:
     if isinstance(site.node, ast.Tuple) and len(site.value) < 5 and all(map(_is_gradient, site.value)):
         for order in itertools.permutations(range(len(site.value))):
             if order != tuple(range(len(order))):
-                yield Edit(1.5, "swapped", f"another order in {quote_of(site)}", ("tuple", order), _then(lambda v, o=order: tuple(v[i] for i in o)))
+                yield Edit(
+                    1.5, "swapped", f"another order in {quote_of(site)}", ("tuple", order), _then(lambda v, o=order: tuple(v[i] for i in o))
+                )
 
 
 def _is_gradient(value: Any) -> bool:
@@ -480,9 +509,13 @@ def _is_whole(site: Site) -> bool:
 
 def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
     """The same numbers turned, reversed, added up or with an axis more."""
-    if not is_array(site.value) or not _is_whole(site):
+    if not is_array(site.value):
         return
     n, quote = site.value.ndim, quote_of(site)
+    for axis in range(-1, -n - 2, -1):
+        yield Edit(1.4, "keepdims", f"an axis of size 1 put into {quote}", ("axis put in", axis), _then(lambda v, a=axis: with_axis(v, a)))
+    if not _is_whole(site):
+        return
     if isinstance(site.node, ast.Name) and isinstance(site.parents[0], ast.Call) and site.parents[0].func is site.node:
         return
     yield Edit(1.5, "sign", f"the other sign of {quote}", ("minus",), _then(operator.neg))
@@ -494,15 +527,31 @@ def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(2.5, "size", f"the mean of {quote} along an axis", ("mean", axis), _then(lambda v, a=axis: v.mean(a, keepdims=True)))
         yield Edit(2.5, "not summed", f"{quote} added up along an axis", ("summed away", axis), _then(lambda v, a=axis: v.sum(a)))
         yield Edit(3, "scan", f"a running sum of {quote}", ("running", axis), _then(lambda v, a=axis: v.cumsum(a)))
-        yield Edit(3, "term", f"one more term beside {quote}: its own mean", ("centred", axis), _then(lambda v, a=axis: v - v.mean(a, keepdims=True)))
+        yield Edit(
+            3,
+            "term",
+            f"one more term beside {quote}: its own mean",
+            ("centred", axis),
+            _then(lambda v, a=axis: v - v.mean(a, keepdims=True)),
+        )
         yield Edit(3, "scan", f"a running sum of {quote}", ("running back", axis),
                    _then(lambda v, a=axis: flipped(flipped(v, a).cumsum(a), a)))  # fmt: skip
     if isinstance(site.parents[0], (ast.Return, ast.Lambda, ast.Tuple)):
         for key, shape_of in pool.shapes.items():
             yield Edit(1.5, "not summed", f"{quote} summed to the shape of its input", ("shape", key),
                        lambda do, a, k, names, f=shape_of: sum_to(do(*a, **k), f(names)))  # fmt: skip
-    for axis in range(-1, -n - 2, -1):
-        yield Edit(1.5, "keepdims", f"an axis of size 1 put into {quote}", ("axis put in", axis), _then(lambda v, a=axis: with_axis(v, a)))
+
+
+OF_AN_ARRAY: tuple[tuple[float, str, str, Callable], ...] = (
+    (2, "factor", "one more factor in", operator.mul), (2.2, "factor", "one more divisor of", operator.truediv),
+    (3, "term", "one more term beside", operator.add), (3, "term", "one more term beside", operator.sub),
+    (3.2, "term sign", "another term in the place of", lambda v, w: w - v), (3, "factor", "one more factor in", lambda v, w: v * w**2),
+    (3, "factor", "one more divisor of", lambda v, w: v / w**2),
+)  # fmt: skip
+OF_A_SIZE: tuple[tuple[float, str, str, Callable], ...] = (
+    (2, "scale", "a size or a setting as a divisor of", operator.truediv),
+    (2.2, "scale", "a size or a setting as a factor of", operator.mul),
+)  # fmt: skip
 
 
 def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -511,32 +560,24 @@ def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
         return
     quote = quote_of(site)
     is_sum = not (isinstance(site.parents[0], ast.BinOp) and isinstance(site.parents[0].op, (ast.Add, ast.Sub)))
-    for key, value_of in pool.arrays.items():
-        more = f"one more factor in {quote}"
-        yield Edit(2, "factor", more, ("times", key), lambda do, a, k, n, f=value_of: do(*a, **k) * f(n))
-        yield Edit(2.2, "factor", f"one more divisor of {quote}", ("by", key), lambda do, a, k, n, f=value_of: do(*a, **k) / f(n))
-        if is_sum:
-            yield Edit(3, "term", f"one more term beside {quote}", ("plus", key), lambda do, a, k, n, f=value_of: do(*a, **k) + f(n))
-            yield Edit(3, "term", f"one more term beside {quote}", ("minus", key), lambda do, a, k, n, f=value_of: do(*a, **k) - f(n))
-            yield Edit(3.2, "term sign", f"another term in the place of {quote}", ("from", key), lambda do, a, k, n, f=value_of: f(n) - do(*a, **k))
-        yield Edit(3, "factor", more, ("square", key), lambda do, a, k, n, f=value_of: do(*a, **k) * f(n) ** 2)
-        yield Edit(3, "factor", f"one more divisor of {quote}", ("by square", key), lambda do, a, k, n, f=value_of: do(*a, **k) / f(n) ** 2)
-    for key, size in pool.sizes.items():
-        yield Edit(2, "scale", f"{quote} divided by a size or a setting", ("by", key), lambda do, a, k, n, f=size: do(*a, **k) / f(n))
-        yield Edit(2.2, "scale", f"{quote} times a size or a setting", ("times", key), lambda do, a, k, n, f=size: do(*a, **k) * f(n))
+    for values, ways in ((pool.arrays, OF_AN_ARRAY), (pool.sizes, OF_A_SIZE)):
+        for key, value_of in values.items():
+            for number, (cost, family, what, way) in enumerate(ways):
+                if is_sum or not family.startswith("term"):
+                    change = lambda do, a, k, n, f=value_of, way=way: way(do(*a, **k), f(n))
+                    yield Edit(cost, family, f"{what} {quote}", (number, key, family), change)
     for c in (2, 0.5, 3, 4, 1 / 3, 0.25):
         yield Edit(2, "constant", f"one more number as a factor of {quote}", ("times", c), _then(lambda v, c=c: v * c))
     for c in (1, -1, 0.5, 1e-5, 1e-8, 1e-6, 1e-12):
         yield Edit(3 if abs(c) == 1 else 3.5, "term", f"one more number added to {quote}", ("plus", c), _then(lambda v, c=c: v + c))
 
 
-FUNCTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "square": ("power", lambda v: v**2), "root": ("power", lambda v: v**0.5), "reciprocal": ("power", lambda v: 1 / v),
-    "1 - v": ("term", lambda v: 1 - v), "exp": ("function", lambda v: _function("exp", v)), "abs": ("function", abs),
-    "log": ("function", lambda v: _function("log", v)), "1 - v^2": ("power", lambda v: 1 - v**2), "cube": ("power", lambda v: v**3),
-    "reciprocal square": ("power", lambda v: 1 / v**2), "v (1 - v)": ("factor", lambda v: v * (1 - v)), "sign": ("function", lambda v: _function("sign", v)),
-    "tanh": ("function", lambda v: _function("tanh", v)), "logistic": ("function", lambda v: 1 / (1 + _function("exp", -v))),
-    "cos": ("function", lambda v: _function("cos", v)), "sin": ("function", lambda v: _function("sin", v)), "power 3/2": ("power", lambda v: v**1.5),
+    "1 - v": ("term", lambda v: 1 - v), "abs": ("function", abs), "1 - v^2": ("power", lambda v: 1 - v**2),
+    "cube": ("power", lambda v: v**3), "reciprocal square": ("power", lambda v: 1 / v**2), "power 3/2": ("power", lambda v: v**1.5),
+    "v (1 - v)": ("factor", lambda v: v * (1 - v)), "logistic": ("function", lambda v: 1 / (1 + _function("exp", -v))),
+    **{name: ("function", lambda v, name=name: _function(name, v)) for name in ("exp", "log", "sign", "tanh", "cos", "sin")},
 }  # fmt: skip
 
 
@@ -545,7 +586,13 @@ def _values(site: Site, pool: Pool) -> Iterator[Edit]:
     if is_array(site.value) or isinstance(site.value, float):
         said = {"power": "a power of", "term": "one more term beside", "factor": "one more factor beside"}
         for name, (family, function) in FUNCTIONS.items():
-            yield Edit(3, family, f"{said.get(family, 'a function of')} {quote_of(site)}", ("f", name), _then(function))
+            yield Edit(
+                1.9 if name == "square" else 3,
+                family,
+                f"{said.get(family, 'a function of')} {quote_of(site)}",
+                ("f", name),
+                _then(function),
+            )
 
 
 def _short(text: str, most: int = 50) -> str:

@@ -157,7 +157,7 @@ class Schema:
         while todo and done < MOST_HELPERS:
             code = todo.pop(0).__code__
             for name in (*code.co_names, *code.co_freevars):
-                helper = self.names.get(name)
+                helper: Any = self.names.get(name)
                 is_helper = isinstance(helper, FunctionType) and helper.__code__.co_filename == file and not of_library(file)
                 if is_helper and helper is not function and (made := self._instrumented(helper, is_helper=True)):
                     self.names[name] = made
@@ -175,7 +175,7 @@ def _contents(cell: Any) -> Any:
 class _Instrument(ast.NodeTransformer):
     """Puts a question in the place of each expression that can be changed."""
 
-    def __init__(self, sites: list[Site], file: str, name: str, **kind: bool):
+    def __init__(self, sites: list[Site], file: str, name: str, **kind: Any):
         self.sites, self.file, self.name, self.kind = sites, file, name, kind
         self.around: list[ast.AST] = []
 

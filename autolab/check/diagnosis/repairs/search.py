@@ -15,6 +15,7 @@ import numpy as np
 from ...run.candidate import LocalCandidate
 from ...run.meter import TooLong
 from ...run.observation import TOLERANCE, Observation, error
+from ...run.reference import sum_to
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from .edits import Edit, Pool, edits, is_array, is_number
@@ -24,6 +25,7 @@ MOST = 24_000  # questions that the sites of a rule ask in one search
 FOR_A_CALL = 25  # what a call costs besides, in questions
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 PERTURBED = 1.3717  # a factor that no rule has
+
 
 class Repair:
     """One rule that can be changed, and the calls in which it has to be right."""
@@ -54,7 +56,13 @@ class Repair:
         self.work += self.schema.visits + FOR_A_CALL
         if answer.fault:
             return None
-        if self.candidate.judges_forward and changes and self.out is not None and o is self.first and not np.array_equal(answer.out, self.out):
+        if (
+            self.candidate.judges_forward
+            and changes
+            and self.out is not None
+            and o is self.first
+            and not np.array_equal(answer.out, self.out)
+        ):
             return None
         self.result = answer.out
         return dict(zip(o.reference.inputs, answer.gradients[0], strict=False))
@@ -76,6 +84,7 @@ class Repair:
         arrays: dict[Any, Callable] = {}
         sizes: dict[Any, Callable] = {}
         known: list[Any] = []
+        value: Any
         for name, value in site.names.items():
             if is_array(value) and value.ndim < 5:
                 arrays[name] = lambda names, name=name: names[name]
@@ -85,7 +94,8 @@ class Repair:
         o, wrap = self.first, self.rule.wrap
         for name in (*o.reference.inputs, "out", *o.reference.settings):
             value = o.names.get(name)
-            if (is_array(value) and not any(v.shape == value.shape and bool((v == value).all()) for v in known if isinstance(v, np.ndarray))) and name not in arrays:
+            is_known = is_array(value) and any(isinstance(v, np.ndarray) and np.array_equal(v, value) for v in known)
+            if is_array(value) and not is_known and name not in arrays:
                 arrays["the call's", name] = lambda names, name=name: wrap(np.array(self.observation.names[name]))
             elif is_number(value) and name not in site.names:
                 sizes["the call's", name] = lambda names, name=name: self.observation.names[name]
@@ -102,14 +112,15 @@ class Repair:
         """Every change at one place, and the same change at all places where it can be made, by its cost."""
         groups: dict[Any, list[tuple[Edit, Site]]] = defaultdict(list)
         found: list[tuple[float, Edit, tuple[Site, ...]]] = []
-        pools: dict[str, Pool] = {}
+        pools: dict[tuple[str, ...], Pool] = {}
         for site in self.schema.visited():
             if site.is_forward and not _is_saved(site):
                 continue
             if not self.counts(site):
                 continue
-            pool = pools.setdefault(site.function + str(sorted(site.names)), self.pool(site))
-            for edit in edits(site, pool):
+            if (scope := (site.function, *sorted(site.names))) not in pools:
+                pools[scope] = self.pool(site)
+            for edit in edits(site, pools[scope]):
                 found.append((edit.cost + 0.4 * site.is_helper, edit, (site,)))
                 groups[edit.key].append((edit, site))
         for pairs in groups.values():
@@ -137,19 +148,44 @@ class Repair:
                 break
             if any(edit.family == other.family for _, other, _ in found):
                 continue
+            self.unsummed = False
             changes = {sites[0].number: edit.change} if len(sites) == 1 else self.several[id(edit), len(sites)]
             if all(self.is_repaired(k, changes) for k in range(len(self.observations))):
                 found.append((cost, edit, sites))
+                self.besides = "; besides, it is not summed over the axes that forward stretched" if self.unsummed else ""
         return found
 
     def is_repaired(self, k: int, changes: Mapping[int, Callable]) -> bool:
         """Is the gradient right in this call, and what was right before?"""
         o = self.observations[k]
         got = self.call(o, changes)
-        return got is not None and all(self.is_right(o, got, y) for y in self.right[k])
+        return got is not None and all(self.is_right(o, got, y) or (y == self.x and self.is_unsummed(o, got[y])) for y in self.right[k])
+
+    def is_unsummed(self, o: Observation, got: Any) -> bool:
+        """Is all that is missing the sum over the axes along which the input was stretched? That is another mistake."""
+        want = o.want[self.x]
+        if not o.reference.elementwise or got is None or not np.shape(got) == o.out.shape != want.shape:
+            return False
+        right = error(sum_to(got, want.shape), want) <= TOLERANCE
+        self.unsummed |= right
+        return right
 
 
-TOGETHER = {"name", "number", "axis", "keeps", "function", "compare", "operator", "no call", "index", "einsum", "keyword", "no keyword", "order"}
+TOGETHER = {
+    "name",
+    "number",
+    "axis",
+    "keeps",
+    "function",
+    "compare",
+    "operator",
+    "no call",
+    "index",
+    "einsum",
+    "keyword",
+    "no keyword",
+    "order",
+}
 
 
 def _is_saved(site: Site) -> bool:
@@ -171,7 +207,9 @@ def find_repair(observations: Sequence[Observation], x: str, every: bool = False
     (candidate,) = candidates.values()
     if not isinstance(candidate, LocalCandidate):
         return None
-    wrong = sorted((o for o in observations if o.failed or error(o.got[x], o.want[x]) > TOLERANCE), key=lambda o: sum(map(np.size, o.inputs)))
+    wrong = sorted(
+        (o for o in observations if o.failed or error(o.got[x], o.want[x]) > TOLERANCE), key=lambda o: sum(map(np.size, o.inputs))
+    )
     first = next((o for o in wrong if not o.failed), wrong[0])
     if sum(map(np.size, first.inputs)) > MOST_ENTRIES:
         return None
@@ -190,7 +228,12 @@ def find_repair(observations: Sequence[Observation], x: str, every: bool = False
     text = "would be right with " + _said(edit, sites)
     for _, other, places in others[:1]:
         text += f", or with {_said(other, places)}"
-    return Mistake(edit.family, text, sure=not others and len(observations) > 1, parts=tuple(other.family for _, other, _ in others[:1]))
+    return Mistake(
+        edit.family,
+        text + repair.besides,
+        sure=not others and len(observations) > 1,
+        parts=tuple(other.family for _, other, _ in others[:1]),
+    )
 
 
 def _said(edit: Edit, sites: Sequence[Site]) -> str:
