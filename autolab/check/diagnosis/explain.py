@@ -69,15 +69,18 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
         repair = None if found and found.sure else find_repair(observations, x)
+    is_known = found is not None
     if repair:
         found = _with_repair(found, repair)
     invariant = _invariant(answered, x)
     where = setting_of_wrong_calls(answered, [error_of(o, x) > TOLERANCE for o in answered])
-    if where and not found:
+    if where and not is_known:
         thick = any(o.got[x].ndim > o.want[x].ndim for o in wrong)
         wrong_calls = "elsewhere" if where.startswith("only") else "there"
         besides = f": {wrong_calls} it {'has more axes than its input' if thick else 'is something else'}"
-        return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=("keepdims",) * thick, **more)
+        besides += f". It {repair.text}" if repair else ""
+        others = ("keepdims",) * thick + ((repair.family,) if repair else ())
+        return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=others, **more)
     if where and found and not found.sure and not repair:
         found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
     if not found:
@@ -93,7 +96,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
 
 def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:
     """The change that makes the rule right, which is a fact; then what is only likely, if it says more than where it is wrong."""
-    if found is None or any(words in found.text for words in SEEN_ONLY):
+    if found is None or (any(words in found.text for words in SEEN_ONLY) and ";" not in found.text):  # a place is said after it
         return repair
     guesses = [found.text, *(other.text for other in found.also if A_STEP not in other.text)]
     text = ". Or it ".join([f"{repair.text}. Perhaps it {guesses[0]}", *guesses[1:]])
@@ -102,7 +105,7 @@ def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:
 
 
 # What is seen of a gradient, and says little of the rule.
-SEEN_ONLY = ("with wrong factors", "reaches other entries", "also reaches", "is right except where", "but not always the same one",
+SEEN_ONLY = ("with wrong factors", "reaches other entries", "also reaches", "but not always the same one",
              "has the right numbers in the wrong places")  # fmt: skip
 
 

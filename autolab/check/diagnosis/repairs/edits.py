@@ -408,8 +408,8 @@ def _axes(site: Site, pool: Pool) -> Iterator[Edit]:
                 lambda do, a, k, n, axis=axis: with_it(do, a, k, axis, True),
             )
     if reduces:
-        change = lambda do, a, k, n: with_it(do, a, k, now, not keeps)
-        yield Edit(1, "keepdims", f"{'no' if keeps else 'an'} axis of size 1 left by {quote}", ("keeps", keeps), change)
+        turned: Change = lambda do, a, k, n: with_it(do, a, k, now, not keeps)
+        yield Edit(1, "keepdims", f"{'no' if keeps else 'an'} axis of size 1 left by {quote}", ("keeps", keeps), turned)
 
 
 # ---------- indices and what is written

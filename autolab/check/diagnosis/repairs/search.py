@@ -164,7 +164,7 @@ class Repair:
     def is_unsummed(self, o: Observation, got: Any) -> bool:
         """Is all that is missing the sum over the axes along which the input was stretched? That is another mistake."""
         want = o.want[self.x]
-        if not o.reference.elementwise or got is None or not np.shape(got) == o.out.shape != want.shape:
+        if not o.reference.elementwise or got is None or not np.shape(got) == o.out.shape != want.shape or got.size <= want.size:
             return False
         right = error(sum_to(got, want.shape), want) <= TOLERANCE
         self.unsummed |= right
@@ -245,5 +245,5 @@ def _said(edit: Edit, sites: Sequence[Site]) -> str:
     lines = sorted({s.node.lineno for s in sites})  # type: ignore[attr-defined]
     where = f"line {lines[0]}" if len(lines) == 1 else f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]}"
     everywhere = f", {len(sites)} times" if len(sites) > 1 else ""
-    helper = f" of {site.function}" if site.is_helper else ""
+    helper = f" of {site.function}" if site.is_helper and site.function.isidentifier() else ""
     return f"{edit.what}{inside} ({where}{helper}{everywhere})"
