@@ -20,7 +20,12 @@ def functions_at(file: str, line: int) -> tuple[Function, ...]:
         return ()
     start = next((i for i in range(line - 1, -1, -1) if _begins(lines, i)), 0)
     end = next((i for i in range(line, len(lines)) if _begins(lines, i)), len(lines))
-    return tuple(node for node in _around(_statement(file, start, end), line) if isinstance(node, Function) and node.lineno == line)
+    return tuple(node for node in _around(_statement(file, start, end), line) if isinstance(node, Function) and _first_line(node) == line)
+
+
+def _first_line(node: ast.AST) -> int:
+    """Where a node begins, its decorators included, as a code object counts; 0 if it has no place."""
+    return min((d.lineno for d in getattr(node, "decorator_list", ())), default=getattr(node, "lineno", 0))
 
 
 def _around(tree: ast.AST, line: int) -> Iterator[ast.AST]:
@@ -32,7 +37,7 @@ def _around(tree: ast.AST, line: int) -> Iterator[ast.AST]:
 
 
 def _spans_line(node: ast.AST, line: int) -> bool:
-    return getattr(node, "lineno", line) <= line <= (getattr(node, "end_lineno", None) or line)
+    return _first_line(node) <= line <= (getattr(node, "end_lineno", None) or line)
 
 
 def _begins(lines: list[str], i: int) -> bool:
@@ -56,20 +61,26 @@ def forget() -> None:
         kept.cache_clear()
 
 
-@cache
-def expression(function: Callable[..., Any]) -> ast.expr | None:
-    """What a lambda, or a function that is a single `return`, computes; None for anything else."""
+def definition(function: Callable[..., Any]) -> Function | None:
+    """The lambda or `def` that made a function; None where its source is not known."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None
     for node in functions_at(code.co_filename, code.co_firstlineno):
-        if isinstance(node, ast.Lambda):
-            if _spans(node, code):
-                return node.body
-        else:
-            statements = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-            if len(statements) == 1 and isinstance(statements[0], ast.Return):
-                return statements[0].value
+        if _spans(node, code) if isinstance(node, ast.Lambda) else node.name == code.co_name:
+            return node
+    return None
+
+
+@cache
+def expression(function: Callable[..., Any]) -> ast.expr | None:
+    """What a lambda, or a function that is a single `return`, computes; None for anything else."""
+    node = definition(function)
+    if node is None or isinstance(node, ast.Lambda):
+        return node and node.body
+    statements = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    if len(statements) == 1 and isinstance(statements[0], ast.Return):
+        return statements[0].value
     return None
 
 

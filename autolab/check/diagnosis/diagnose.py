@@ -10,7 +10,7 @@ import numpy as np
 
 from ..run.candidate import Answer, LocalCandidate
 from ..run.inputs import draw
-from ..run.observation import RIGHT, TOLERANCE, Observation, all_differ, asking, error_of, observe
+from ..run.observation import RIGHT, TOLERANCE, Observation, Question, all_differ, error_of, observe
 from ..run.reference import Reference
 from .diagnosis import Diagnosis, diagnosis, worst_place
 from .explain import explain
@@ -73,7 +73,7 @@ def _diagnose(candidate: LocalCandidate, right: Reference, inputs: tuple, settin
         if answer.fault:
             return [failure(answer)]
         effects = after_effects(right, inputs, g, answer)
-        ask = asking(candidate, right, inputs, settings)
+        ask = Question(candidate, right, inputs, settings)
         seen.append(observe(right, names, g, answer.gradients[0], settings, ask))
     usual = all(a.dtype.kind != "f" or _is_usual(a) for a in inputs)
     found = [_one_input(candidate, seen, x, settings) for x in right.differentiable()]

@@ -42,6 +42,7 @@ from .gradients.series import find_matrix_series, find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
 from .quiet import quiet
+from .repairs.search import find_repair
 from .replays.early_sums import early_unbroadcast
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape
@@ -69,14 +70,20 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     with warnings.catch_warnings(), collector_paused(), observations[0].reference.trying():
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
+        repair = None if found and found.sure else find_repair(observations, x)
+    is_known = found is not None
+    if repair:
+        found = _with_repair(found, repair)
     invariant = _invariant(answered, x)
     where = setting_of_wrong_calls(answered, [error_of(o, x) > TOLERANCE for o in answered])
-    if where and not found:
+    if where and not is_known:
         thick = any(o.got[x].ndim > o.want[x].ndim for o in wrong)
         wrong_calls = "elsewhere" if where.startswith("only") else "there"
         besides = f": {wrong_calls} it {'has more axes than its input' if thick else 'is something else'}"
-        return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=("keepdims",) * thick, **more)
-    if where and found and not found.sure:
+        besides += f". It {repair.text}" if repair else ""
+        others = ("keepdims",) * thick + ((repair.family,) if repair else ())
+        return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=others, **more)
+    if where and found and not found.sure and not repair:
         found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
     if not found:
         text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)
@@ -87,6 +94,21 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     more["alternatives"] = (*(other.name for other in also), *found.parts)
     said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in also)])
     return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, found.hint, **more)
+
+
+def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:
+    """The change that makes the rule right, which is a fact; then what is only likely, if it says more than where it is wrong."""
+    if found is None or (any(words in found.text for words in SEEN_ONLY) and ";" not in found.text):  # a place is said after it
+        return repair
+    guesses = [found.text, *(other.text for other in found.also if A_STEP not in other.text)]
+    text = ". Or it ".join([f"{repair.text}. Perhaps it {guesses[0]}", *guesses[1:]])
+    parts = (*(other.name for other in found.also), *found.parts, repair.family)
+    return replace(found, text=text, also=(), hint=found.hint or repair.family, parts=parts)
+
+
+# What is seen of a gradient, and says little of the rule.
+SEEN_ONLY = ("with wrong factors", "reaches other entries", "also reaches", "but not always the same one",
+             "has the right numbers in the wrong places")  # fmt: skip
 
 
 def _shapes(o: Observation) -> str:

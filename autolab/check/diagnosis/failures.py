@@ -21,6 +21,7 @@ from .families import families
 from .family import Family
 from .hints import HINTS
 from .quiet import quiet
+from .repairs.search import find_repair
 
 
 class Failure(NamedTuple):
@@ -155,7 +156,10 @@ def explain_failures(runs: Sequence[CaseRun], inputs: Sequence[str]) -> Diagnosi
     found = failure(failed[0].answer, failed[0].where)
     if found.family != "exception":
         return found
-    if slip := _same_error(failed, inputs):
+    if repair := find_repair([o for run in runs for o in run.observations], inputs[0], every=True):
+        kinds = (repair.family, *found.alternatives)
+        found = replace(found, text=f"{found.text}. The rule {repair.text}", alternatives=kinds, hint=HINTS.get(repair.family, found.hint))
+    elif slip := _same_error(failed, inputs):
         x, family = slip
         text = f"{found.text}. That is what happens if the gradient for {x} {family.text.format(x=x)}"
         found = replace(found, text=text, alternatives=(family.name, *found.alternatives), hint=HINTS.get(family.name, found.hint))

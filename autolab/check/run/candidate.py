@@ -137,7 +137,7 @@ class LocalCandidate:
     """
 
     def __init__(self, rule: Any, reference: Reference, seconds: float = SECONDS):
-        self.names, self.judges_forward = reference.inputs, True
+        self.names, self.judges_forward, self.reference = reference.inputs, True, reference
         self.defaults: Mapping[str, Any] = getattr(reference, "defaults", {})  # settings that a call may leave out
         self.tensors: type = object
         needed = getattr(reference, "differentiable", None)  # a box knows the names only
@@ -244,6 +244,31 @@ class LocalCandidate:
                 "one for each argument of forward, in that order (None for a setting, an index or a mask)",
             )
         return tuple(None if v is None else _gradient(v) for v in values[:expected])
+
+    @property
+    def methods(self) -> dict[str, Callable]:
+        """The functions that its author wrote."""
+        if not self._plain:
+            found = {name: inspect.getattr_static(self._class, name, None) for name in ("forward", "setup_context", "backward")}
+            written = {name: method.__func__ for name, method in found.items() if isinstance(method, (staticmethod, classmethod))}
+            return {
+                name: f for name, f in written.items() if not of_library(getattr(getattr(f, "__code__", None), "co_filename", "<frozen"))
+            }
+        return (
+            {"forward": self._plain_forward, "backward": self._plain_backward}
+            if self.judges_forward
+            else {"backward": self._plain_backward}
+        )
+
+    def with_methods(self, methods: Mapping[str, Callable]) -> LocalCandidate:
+        """The same rule with other functions in the place of its author's."""
+        rule: Any = tuple({**self.methods, **methods}.values())
+        if not self._plain:
+            kinds = {name: type(inspect.getattr_static(self._class, name)) for name in methods}
+            rule = type(self._class.__name__, (self._class,), {name: kinds[name](method) for name, method in methods.items()})
+        elif not self.judges_forward:
+            (rule,) = rule
+        return LocalCandidate(rule, self.reference, self.seconds)
 
     def second(
         self, inputs: Arrays, settings: Settings, g: np.ndarray, directions: Arrays

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,16 +122,22 @@ def observe(
     return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask, about_right=known)
 
 
-def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Mapping[str, Any]) -> Callable:
-    """A function that calls a rule with other incoming gradients, on these inputs or on others of the domain; None if it raises."""
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Calls a rule with other incoming gradients, on these inputs or on others of the domain; None if it raises."""
 
-    def ask(gs, at=inputs):
-        if not reference.takes(at):
+    candidate: Any
+    reference: Reference
+    inputs: Sequence
+    settings: Mapping[str, Any]
+
+    def __call__(self, gs: Iterable[np.ndarray], at: Sequence | None = None) -> list[dict[str, Any]] | None:
+        """The gradients for each of these g."""
+        at = self.inputs if at is None else at
+        if not self.reference.takes(at):
             return None
-        answer = candidate.call(at, settings, tuple(gs))
-        return None if answer.fault else [dict(zip(reference.inputs, got, strict=False)) for got in answer.gradients]
-
-    return ask
+        answer = self.candidate.call(at, self.settings, tuple(gs))
+        return None if answer.fault else [dict(zip(self.reference.inputs, got, strict=False)) for got in answer.gradients]
 
 
 def error_of(o: Observation, x: str) -> float:
@@ -139,7 +145,11 @@ def error_of(o: Observation, x: str) -> float:
 
     Where it is not known what is right (nan), nothing is wrong.
     """
-    got, want = o.got[x], o.want[x]
+    return error(o.got[x], o.want[x])
+
+
+def error(got: np.ndarray | None, want: np.ndarray) -> float:
+    """The same of two arrays."""
     if got is None and not want.any():
         return 0.0
     if got is None or got.shape != want.shape:
@@ -149,8 +159,8 @@ def error_of(o: Observation, x: str) -> float:
     if not want.size:
         return 0.0
     scale = np.max(np.abs(want))
-    error = np.max(np.abs(got - want)) / (scale or 1.0)
-    return float(error) if np.isfinite(error) else np.inf
+    off = np.max(np.abs(got - want)) / (scale or 1.0)
+    return float(off) if np.isfinite(off) else np.inf
 
 
 def number(value: float) -> str:

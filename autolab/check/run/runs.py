@@ -10,7 +10,7 @@ import numpy as np
 
 from .candidate import Answer, Candidate
 from .cases import Case
-from .observation import RIGHT, Observation, Right, asking, close, error_of, observe
+from .observation import RIGHT, Observation, Question, Right, close, error_of, observe
 from .reference import Reference
 
 
@@ -33,7 +33,7 @@ class CaseRun:
                 right["names"] = before.names if before and same_inputs else reference.environment(case.inputs, case.settings)
         self.names: dict[str, Any] = right["names"]
         calls = zip(case.upstream, answer.gradients, strict=False)
-        ask = asking(candidate, reference, case.inputs, case.settings)
+        ask = Question(candidate, reference, case.inputs, case.settings)
         # by the id of g, which an observation keeps alive
         self.known: dict[int, Observation] = before.known if before and same_inputs else {}
         self.seen: list[Observation] = []
@@ -43,7 +43,7 @@ class CaseRun:
                 right[id(g)] = (first.want, first.about_right) if first else (_right(reference, g, self.names, fitting), {})
             self.seen.append(observe(reference, self.names, g, gradients, case.settings, ask, *right[id(g)]))
             self.known.setdefault(id(g), self.seen[-1])
-        self.failure = None if self.seen else observe(reference, self.names, case.upstream[0], None)
+        self.failure = None if self.seen else observe(reference, self.names, case.upstream[0], None, ask=ask)
 
     @property
     def first(self) -> Observation | None:
