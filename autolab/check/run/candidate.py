@@ -140,6 +140,7 @@ class LocalCandidate:
         self.names, self.judges_forward = reference.inputs, True
         self.defaults: Mapping[str, Any] = getattr(reference, "defaults", {})  # settings that a call may leave out
         self.tensors: type = object
+        self.wants: tuple[str, ...] = ()  # the names that a plain backward asks for, after g
         needed = getattr(reference, "differentiable", None)  # a box knows the names only
         self.needed, self.seconds = tuple(needed()) if needed else self.names, seconds
         self.wrap: Callable = lambda array: array
