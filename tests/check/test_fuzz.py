@@ -129,3 +129,21 @@ def test_a_forward_that_returns_a_list_of_tensors_is_refused_as_by_apply():
     report = check("all_gather", AllGather)
     assert not report.passed
     assert "list" in str(report)
+
+
+def test_a_reduction_is_tried_on_more_than_matrices():
+    """The axis that was moved to the end goes back to its place, not to axis 1."""
+
+    def var_of_rows(g, x, axis):
+        moved = np.moveaxis(x, axis, -1)
+        d = np.moveaxis(moved - moved.mean(-1, keepdims=True), 1, axis)
+        return 2 * np.expand_dims(g, axis) * d / (x.shape[axis] - 1)
+
+    assert not check("var", var_of_rows).passed
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_region_goes_as_far_as_the_numbers_of_all_calls(seed):
+    """In the call that is looked at, no number may be beyond the kink of the rule."""
+    (found,) = check("relu", lambda g, x: np.where(x > 2, g, 0), seed=seed).diagnoses
+    assert "where x is between 0 and 2, and right elsewhere" in found.text
