@@ -165,7 +165,7 @@ def _is_power(factor: np.ndarray, o: Observation, x: str, name: str, power: int)
         return False
     tells = np.isfinite(factor)
     times = multiple(factor[tells], value[tells] ** float(power))
-    of_g = o.g.shape == factor.shape and multiple(o.got[x], o.g)
+    of_g = o.g.shape == np.shape(o.got[x]) == factor.shape and multiple(o.got[x], o.g)
     return bool(tells.sum() > 1 and (abs(times - 1) < 1e-9 if of_g else times))
 
 
