@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Iterator
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-Edit = tuple[str, ast.AST, str, int | None, ast.AST | None]  # kind, parent, field, place in a list, what stands there instead
+Edit = tuple[str, ast.AST, str, int | None, Any]  # kind, parent, field, place in a list, what stands there instead
 
 OPERATORS: dict[type, tuple[type, ...]] = {
     ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,),
@@ -26,6 +27,44 @@ CALLS = {
 }  # fmt: skip
 
 
+# What comes back, in place of `_`, by kind.
+RESULTS = {
+    "sign": ("-_", "abs(_)", "np.maximum(_, 0)"),
+    "constant": ("2 * _", "_ / 2", "_ + 1e-3", "_ * (1 + 1e-9)", "_ * 1e-300", "_ * np.nan"),
+    "without or with another g": ("_ * g", "_ / g", "_ + g", "g", "_ * 0", "_ * abs(g).max()", "np.where(g > 0, _, 0)"),
+    "size": ("_ / _.size", "_ * _.shape[0]", "_ / len(_)", "_ * 30"),
+    "axis": ("_.sum(0, keepdims=True)", "_ - _.mean(-1, keepdims=True)", "_ + _.sum(0)", "_.mean()", "np.cumsum(_, -1)", "np.sort(_)"),
+    "order": ("_[::-1]", "_[..., ::-1]", "_.T", "_.T.reshape(_.shape)", "np.roll(_, 1)", "np.ravel(_)", "_[None]", "_[..., None]", "_[1:]"),
+    "digits": ("np.round(_, 3)", "np.clip(_, -1, 1)", "np.float32(_)", "_.astype(int)", "np.trunc(_)", "_.astype(np.float16)"),
+    "not an array": (
+        "_.tolist()", "[_]", "(_,)", "[[_]]", "{'x': _}", "'_'", "None", "(a for a in [_])", "lambda: _", "iter([_])", "set()", "object()",
+        "_.astype(object)", "_ + 0j", "_ > 0", "memoryview(_)", "np.ma.masked_array(_, _ > 0)", "np.asmatrix(_)", "np.empty((0,))", "float",
+        "np.float64(3)", "3", "True", "b'bytes'", "np.array(['a'])", "np.datetime64('now')", "range(3)", "NotImplemented", "...", "1 + 2j",
+        "np.broadcast_to(_, (2, *_.shape))[0]", "np.asfortranarray(_)", "_[...][()]", "type('Odd', (), {'shape': 3, '__array__': 3})()",
+        "__import__('autolab').tensor(np.asarray(_))", "__import__('fractions').Fraction(1, 3)", "np.array([_, None], object)",
+    ),
+}  # fmt: skip
+# What stands before everything else, by kind.
+STATEMENTS = {
+    "writes into g": ("g *= 2", "g += 1", "g[...] = 0", "g.flat[0] = 7", "np.negative(g, out=g)"),
+    "raises": (
+        "assert g.ndim < 2", "if g.shape[0] == 4: raise ValueError('four')", "g[3]", "1 / 0", "raise KeyError", "raise StopIteration",
+        "raise SystemExit(3)", "raise NotImplementedError", "undefined_name", "raise RecursionError", "raise MemoryError", "int('x')",
+        "raise Exception('Traceback (most recent call last)')", "raise type('Mine', (BaseException,), {})('own')", "def r(): return r()\nr()",
+        "raise ExceptionGroup('two', [ValueError(1), KeyError(2)])", "assert abs(g).max() < 2.5", "g.no_such_method()", "raise GeneratorExit",
+        "raise TypeError(type('L', (), {'__str__': lambda s: 1 / 0})())", "if (g == 1).all(): raise ValueError", "raise Warning('w')",
+    ),
+    "keeps": (
+        "import builtins; g = builtins.__dict__.setdefault('_kept_g', {}).setdefault(g.shape, g)", "np.seterr(all='raise')",
+        "import builtins; builtins.n = getattr(builtins, 'n', 0) + 1; g = g * (builtins.n < 3)", "np.random.seed(0)",
+    ),
+    "chance": ("g = g * np.random.random()", "g = g + np.random.normal(0, 1e-3, g.shape)", "g = g * (1 + np.random.random(g.shape))"),
+    "time": ("while True: pass", "while g.ndim == 2: g = g * 1", "[0] * 10**6"),
+    "says": ("print(g)", "print('x' * 10**6)", "import warnings; warnings.warn('mine')", "import sys; sys.stderr.write('mine')"),
+    "g changed": ("g = g[::-1]", "g = abs(g)", "g = np.ones_like(g)", "g = g.sum()", "g = g / 2", "g = np.sign(g)", "g = g ** 2", "yield g"),
+}  # fmt: skip
+
+
 class Mutant(NamedTuple):
     """A changed source, and what kind of slip it has."""
 
@@ -33,11 +72,11 @@ class Mutant(NamedTuple):
     source: str
 
 
-def mutate(tree: ast.AST, random: Random, slips: int = 1) -> Mutant | None:
-    """The tree with one or more slips, as source; None if there is nothing to change."""
+def mutate(tree: ast.AST, random: Random, slips: int = 1, more: bool = False) -> Mutant | None:
+    """The tree with one or more slips, as source; None if there is nothing to change. `more`: not slips of the pen alone."""
     changed, kinds = copy.deepcopy(tree), []
     for _ in range(slips):
-        edits = list(_edits(changed))
+        edits = list((random.choices((_edits, _results, _statements), (5, 3, 2))[0] if more else _edits)(changed))
         if not edits:
             return None
         kind, parent, field, place, new = random.choice(edits)
@@ -46,7 +85,7 @@ def mutate(tree: ast.AST, random: Random, slips: int = 1) -> Mutant | None:
     return Mutant(" and ".join(kinds), ast.unparse(ast.fix_missing_locations(changed)))
 
 
-def _put(parent: ast.AST, field: str, place: int | None, new: ast.AST | None) -> None:
+def _put(parent: ast.AST, field: str, place: int | None, new: Any) -> None:
     if place is None:
         setattr(parent, field, new)
     elif new is None:
@@ -70,6 +109,37 @@ def _edits(tree: ast.AST) -> Iterator[Edit]:
                 yield "statement left out", function, "body", k, None
             if isinstance(statement, (ast.For, ast.While)):
                 yield "loop runs once", function, "body", k, ast.If(ast.Constant(True), statement.body, [])
+
+
+def _results(tree: ast.AST) -> Iterator[Edit]:
+    """Something else made of what a function returns, or of one of several."""
+    for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
+        for node in (n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value):
+            several = isinstance(node.value, ast.Tuple) and node.value.elts
+            places = [(node.value, "elts", k, a) for k, a in enumerate(several or ())] + [(node, "value", None, node.value)]
+            for parent, field, place, value in places:
+                for kind, texts in RESULTS.items():
+                    yield from ((f"returns: {kind}", parent, field, place, _filled(text, value)) for text in texts)
+
+
+def _filled(text: str, value: ast.expr) -> ast.expr:
+    """The text as an expression, with this value wherever it has `_`."""
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return copy.deepcopy(value) if node.id == "_" else node
+
+    return Fill().visit(ast.parse(text, mode="eval").body)
+
+
+def _statements(tree: ast.AST) -> Iterator[Edit]:
+    """A statement more, where a function of g begins."""
+    for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
+        g = next((a.arg for a in function.args.args[:2] if a.arg not in ("ctx", "self")), None)
+        for kind, texts in STATEMENTS.items() if g else ():
+            for text in texts:
+                new = ast.parse(re.sub(r"\bg\b", str(g), text)).body
+                yield f"statement: {kind}", function, "body", None, [*new, *function.body]
 
 
 def _names(function: ast.FunctionDef) -> list[str]:

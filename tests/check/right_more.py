@@ -360,7 +360,9 @@ class LogSumExp(Function):
 
 
 @right("norm")
-def norm(g, x, axis):
+def norm(g, x, ord, axis):
+    if ord != 2:
+        raise NotImplementedError
     return np.expand_dims(g, axis) * x / np.sqrt((x * x).sum(axis, keepdims=True))
 
 
@@ -484,8 +486,8 @@ def triu(g, k):
 
 
 @right("repeat")
-def repeat(g, x):
-    return g.reshape(2, x.shape[0], 3, x.shape[1]).sum((0, 2))
+def repeat(g, x, repeats):
+    return g.reshape(repeats[0], x.shape[0], repeats[1], x.shape[1]).sum((0, 2))
 
 
 # --- products and layers

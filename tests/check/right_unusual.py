@@ -228,8 +228,11 @@ def exp_on_tensors(g, x):
 
 @right("norm")
 def norm_by_hypot(g, x, ord, axis):
-    length = np.expand_dims(functools.reduce(np.hypot, np.moveaxis(x, axis, 0)), axis)
-    return np.expand_dims(g, axis) * np.divide(x, length)
+    if ord == 2:
+        length = functools.reduce(np.hypot, np.moveaxis(x, axis, 0))
+    else:
+        length = (np.abs(x) ** ord).sum(axis) ** (1 / ord)
+    return np.expand_dims(g, axis) * np.sign(x) * np.divide(np.abs(x), np.expand_dims(length, axis)) ** (ord - 1)
 
 
 @right("gather")

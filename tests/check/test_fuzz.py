@@ -129,3 +129,62 @@ def test_a_forward_that_returns_a_list_of_tensors_is_refused_as_by_apply():
     report = check("all_gather", AllGather)
     assert not report.passed
     assert "list" in str(report)
+
+
+def test_a_reduction_is_tried_on_more_than_matrices():
+    """The axis that was moved to the end goes back to its place, not to axis 1."""
+
+    def var_of_rows(g, x, axis):
+        moved = np.moveaxis(x, axis, -1)
+        d = np.moveaxis(moved - moved.mean(-1, keepdims=True), 1, axis)
+        return 2 * np.expand_dims(g, axis) * d / (x.shape[axis] - 1)
+
+    assert not check("var", var_of_rows).passed
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_region_goes_as_far_as_the_numbers_of_all_calls(seed):
+    """In the call that is looked at, no number may be beyond the kink of the rule."""
+    (found,) = check("relu", lambda g, x: np.where(x > 2, g, 0), seed=seed).diagnoses
+    assert "where x is between 0 and 2, and right elsewhere" in found.text
+
+
+class Mine(BaseException):
+    pass
+
+
+class Silent(TypeError):
+    def __str__(self):
+        return str(1 / 0)
+
+
+@pytest.mark.parametrize("error", [GeneratorExit, Mine, Silent])
+def test_whatever_a_rule_raises_is_a_fault_of_the_rule(error):
+    def raises(g, x):
+        raise error
+
+    report = check("square", raises)
+    assert not report.passed
+    assert f"backward raised {error.__name__}" in str(report)
+    with pytest.raises(KeyboardInterrupt):
+        check("square", lambda g, x: (_ for _ in ()).throw(KeyboardInterrupt))
+
+
+def test_a_sum_of_zeros_is_not_called_thin():
+    """Where the only condition is False, the gradient for x is 0, and so is its sum."""
+
+    def where(g, condition, x, y):
+        return None, sum_to(np.where(condition, g, 0), y.shape), sum_to(np.where(condition, 0, g), y.shape)
+
+    assert all("is not spread" not in d.text for d in check("where", where).diagnoses)
+
+
+def test_what_a_scene_raises_is_a_fault_of_the_answer():
+    def raises(*arguments, **keywords):
+        raise GeneratorExit
+
+    assert not check("control_variate", raises).passed
+
+
+def test_one_number_for_all_entries_is_no_crash():
+    assert check("square", lambda g, x: (2 * x * g).mean()).points < 2

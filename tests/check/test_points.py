@@ -129,6 +129,18 @@ SAME = {
         (PINHOLE, lambda g, x: np.hstack([g / x[:, 2:], (g * x[:, :2]).sum(1, keepdims=True) / x[:, 2:] ** 2])),
         (RATIO, lambda g, x: np.append(0, g / x[:-1]) + np.append(g * x[1:] / x[:-1] ** 2, 0)),
     ]),
+    "the sign of some entries": (SLIP, [
+        ("square", lambda g, x: 2 * g * np.abs(x)),
+        ("huber", lambda g, x, delta: g * np.where(np.abs(x) <= delta, x, delta)),
+        ("cosh", lambda g, x: g * np.abs(np.sinh(x))),
+        ("det", lambda g, x, out: np.reshape(g * out, (*np.shape(g), 1, 1)) * np.abs(np.swapaxes(np.linalg.inv(x), -1, -2)) * np.sign(
+            np.reshape(out, (*np.shape(g), 1, 1)))),
+    ]),
+    "a number in one piece": (SLIP, [
+        ("hardtanh", lambda g, x, low, high: 2 * g * ((x > low) & (x < high))),
+        ("silu", lambda g, x, out: np.where(x > 0, 1.5, 1) * g * (1 / (1 + np.exp(-x)) + out * (1 - 1 / (1 + np.exp(-x))))),
+        ("huber", lambda g, x, delta: g * np.where(np.abs(x) <= delta, 2 * x, delta * np.sign(x))),
+    ]),
     "a term or a function inside is lost": (PART, [
         ("logit", lambda g, x: g / x),
         ("log_softmax", lambda g, out, axis: g - out * g.sum(axis, keepdims=True)),
@@ -181,6 +193,15 @@ def test_a_rule_that_is_right_for_positive_g_alone_earns_less_than_half(name):
     reference = reference_of(spec)
     report = judge(spec, reference, Changed(reference, lambda right, x, g, out: right(abs(g))))
     assert 0 < report.points < 0.5 * report.max_points
+
+
+@pytest.mark.parametrize("name", ["square", "cosh", "det"])
+def test_the_size_of_a_gradient_is_no_slip_in_a_sign(name):
+    """It does not follow g."""
+    spec = spec_for(name)
+    reference = reference_of(spec)
+    report = judge(spec, reference, Changed(reference, lambda right, x, g, out: abs(right(g))))
+    assert next(v.share for v in report.verdicts if v.name == "value") < SLIP
 
 
 def test_every_wrong_rule_costs_a_twentieth():

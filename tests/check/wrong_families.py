@@ -351,7 +351,7 @@ def addcdiv_without_its_setting(g, x, a, b):
     return unbroadcast(g, x.shape), unbroadcast(g / b, a.shape), unbroadcast(-g * a / b**2, b.shape)
 
 
-@wrong("huber", "places")
+@wrong("huber", "places|number")
 def huber_with_its_bend_at_one(g, x, delta):
     return np.where(np.abs(x) <= 1, g * x, g * delta * np.sign(x))
 

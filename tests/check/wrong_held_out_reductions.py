@@ -502,7 +502,7 @@ def flip_none(g):
     return g
 
 
-@wrong("flip", "axis|wrong axis")
+@wrong("flip", "axis|wrong axis|permutation")
 def flip_all(g):
     return g[::-1, ::-1]
 

@@ -188,11 +188,15 @@ def _run_cases(spec: Spec, reference: Reference, candidate: Candidate, drawn: It
     """All cases put to the candidate, by their purpose."""
     runs: dict[str, list[CaseRun]] = {}
     last = None
+    named = {name for settings in spec.settings for name in settings}
     for case in drawn:
+        if case.purpose == "besides" and case.settings.keys() - named and getattr(candidate, "wants", None) == ():
+            continue  # a Function has no place for another setting
         answer = candidate.call(case.inputs, case.settings, case.upstream, case.between)
         last = CaseRun(case, answer, reference, candidate, last, partial(_fitting, spec, reference))
         runs.setdefault(case.purpose, []).append(last)
-        if answer.fault and answer.fault.kind in ("blank", "syntax", "time"):
+        stops = ("time",) if case.purpose == "besides" else ("blank", "syntax", "time")  # a rule may have no branch for what is not asked
+        if answer.fault and answer.fault.kind in stops:
             break  # the next call would say the same, and a loop without end takes its time each time
     return runs
 

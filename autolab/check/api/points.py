@@ -18,7 +18,7 @@ STRETCHED = SLIP  # right wherever its input is not stretched, and not where it 
 
 # What is seen of the numbers themselves, however the mistake is named.
 DECIDED = {
-    "another shape": SLIP, "multiple": SLIP, "nearly right": SLIP,
+    "another shape": SLIP, "multiple": SLIP, "nearly right": SLIP, "a number in places": SLIP,
     "elsewhere": PART, "one factor": PART,
     "zero": NOTHING, "g itself": NOTHING, "without g": NOTHING,
 }  # fmt: skip

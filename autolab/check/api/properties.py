@@ -181,22 +181,36 @@ class Properties(SideEffects):
 
     def _besides(self) -> str:
         """What is wrong with a rule that is right for the settings of the exercise, and answers to others; what raises there is noted."""
+        wants = getattr(self.candidate, "wants", ())
         for run in self.runs.get("besides", []):
+            changed = {name: value for name, value in run.case.settings.items() if value not in self._usual(name)}
             said = ", ".join(f"{name}={value!r}" for name, value in run.case.settings.items())
+            asked = all(name in wants or any(name in usual for usual in self.spec.settings) for name in changed)
             o = run.first
             if o is None:
-                self.remarks.append(f"with {said}, which the exercise does not ask for, {fault(run.answer).text}")
+                if asked:
+                    self.remarks.append(f"with {said}, which the exercise does not ask for, {fault(run.answer).text}")
                 continue
             for x in self.inputs:
-                if error_of(o, x) > RIGHT:
-                    text = f"The gradient for {x} is right where axis is one number, and wrong with {said}"
-                    found = explain(run.observations, x) if self.naming else None
-                    if found and found.certainty != "unknown":
-                        text += f". There it {found.text.removeprefix(f'The gradient for {x} ')}"
-                    family = found.family if found else "setting"
-                    self.diagnoses.append(diagnosis(family, "likely", text, "setting", input=x, where=run.where, worst=worst_place([o], x)))
-                    return text
+                if error_of(o, x) <= RIGHT:
+                    continue
+                if not asked:
+                    if np.shape(o.got[x]) == o.want[x].shape:
+                        self.remarks.append(f"with {said}, which the exercise does not ask for, the gradient for {x} is another")
+                    break
+                usual = " and ".join(f"{name} is {_in_words(name, self._usual(name))}" for name in changed)
+                text = f"The gradient for {x} is right where {usual}, and wrong with {said}"
+                found = explain(run.observations, x) if self.naming else None
+                if found and found.certainty != "unknown":
+                    text += f". There it {found.text.removeprefix(f'The gradient for {x} ')}"
+                family = found.family if found else "setting"
+                self.diagnoses.append(diagnosis(family, "likely", text, "setting", input=x, where=run.where, worst=worst_place([o], x)))
+                return text
         return ""
+
+    def _usual(self, name: str) -> list[object]:
+        """The values that a setting has in the calls of the exercise."""
+        return [usual.get(name, self.reference.defaults.get(name)) for usual in self.spec.settings]
 
     def _far_in(self, run: CaseRun) -> str:
         """Is the result finite, and is each gradient right, wherever the right result is a number?"""
@@ -308,6 +322,13 @@ class Properties(SideEffects):
                     pair = jacobians(o, x)
                     return pair if pair and is_linear(o, pair) else None
         return None
+
+
+def _in_words(name: str, values: list[object]) -> str:
+    """What a setting is in the calls of an exercise."""
+    if name.startswith("axis"):
+        return "one number"
+    return " or ".join(dict.fromkeys(map(repr, values)))
 
 
 def _shapes(run: CaseRun) -> list[tuple[int, ...]]:

@@ -96,6 +96,27 @@ def _is_g(calls: Calls) -> bool:
     return all((got := o.got[calls.x]) is not None and got.shape == o.g.shape and close(got, o.g) for o, _ in calls.pairs)
 
 
+def _is_off_by_a_number_in_places(calls: Calls) -> bool:
+    """One number times the right one at some entries, the same in all calls and for every g, and right at the others.
+
+    A number in one piece of a function; or a sign, as of |x| where x belongs.
+    """
+    numbers = []
+    for o, other in calls.pairs:
+        both = [a for a in (calls.arrays(o), calls.arrays(other)) if a]
+        if o is other or len(both) < 2 or not all(_is_zero_where_it_should_be(*a) for a in both):
+            return False
+        one, two = (np.where(np.abs(want) > 1e-9 * np.abs(want).max(initial=0.0), got / want, np.nan) for got, want in both)
+        tells = np.isfinite(one) & np.isfinite(two)
+        if not close(one[tells], two[tells]):
+            return False
+        numbers.append(one[tells & (np.abs(one - 1) > 1e-7)])
+    found = np.concatenate(numbers) if numbers else np.empty(0)
+    if not found.size or not found.all() or np.ptp(found) > 1e-7 * np.abs(found).max():
+        return False
+    return calls.pairs[0][0].reference.elementwise or bool(np.isclose(found[0], -1))
+
+
 def _leaves_g_out(calls: Calls) -> bool:
     pairs = [(one.got[calls.x], other.got[calls.x]) for one, other in calls.pairs]
     return all(a is not None and b is not None and close(a, b) for a, b in pairs)
@@ -165,7 +186,7 @@ def _is_power(factor: np.ndarray, o: Observation, x: str, name: str, power: int)
         return False
     tells = np.isfinite(factor)
     times = multiple(factor[tells], value[tells] ** float(power))
-    of_g = o.g.shape == factor.shape and multiple(o.got[x], o.g)
+    of_g = o.g.shape == np.shape(o.got[x]) == factor.shape and multiple(o.got[x], o.g)
     return bool(tells.sum() > 1 and (abs(times - 1) < 1e-9 if of_g else times))
 
 
@@ -176,6 +197,7 @@ FACTS: dict[str, Callable[[Calls], bool]] = {
     "multiple": _is_multiple,
     "nearly right": lambda calls: all(error_of(o, calls.x) <= NEARLY for o, _ in calls.pairs),
     "g itself": _is_g,
+    "a number in places": _is_off_by_a_number_in_places,
     "elsewhere": _has_the_numbers_elsewhere,
     "right where g is 1": _is_right_where_g_is_one,
     "without g": _leaves_g_out,

@@ -63,7 +63,7 @@ class RowCandidate:
     judges_forward = True
 
     def __init__(self, reference: Reference, x: str | None = None, wrong: Wrong | None = None):
-        self.reference, self.x, self.wrong = reference, x, wrong
+        self.reference, self.x, self.wrong, self.wants = reference, x, wrong, tuple(reference.settings)
         self.is_right = True  # until a gradient differs from the right one
 
     def call(self, inputs: Arrays, settings: Settings, upstream: Arrays, between: Arrays | None = None) -> Answer:

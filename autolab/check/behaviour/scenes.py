@@ -154,7 +154,9 @@ class LocalPlayer:
                 found = fault_of("your code", error, self.seconds)
                 self.seconds = min(self.seconds, SHORT)  # each further scene may have the same loop
                 return Outcome(None, found)
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # SystemExit among them
                 return Outcome(None, _named(error))
 
 

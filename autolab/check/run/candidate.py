@@ -140,6 +140,7 @@ class LocalCandidate:
         self.names, self.judges_forward, self.reference = reference.inputs, True, reference
         self.defaults: Mapping[str, Any] = getattr(reference, "defaults", {})  # settings that a call may leave out
         self.tensors: type = object
+        self.wants: tuple[str, ...] = ()  # the names that a plain backward asks for, after g
         needed = getattr(reference, "differentiable", None)  # a box knows the names only
         self.needed, self.seconds = tuple(needed()) if needed else self.names, seconds
         self.wrap: Callable = lambda array: array
@@ -197,7 +198,9 @@ class LocalCandidate:
                         recorded = next_number() - number > 1
             except UnusableResult as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
-            except (Exception, SystemExit, TooLong) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # SystemExit and TooLong among them
                 fault = fault_of(phase, error, self.seconds)
         spent = 0.0 if self.guarded else own_time() - start  # a system call, which is not asked for in a batch
         kept = out, tuple(gradients), tuple(given), tuple(gs)
@@ -281,7 +284,9 @@ class LocalCandidate:
                 with limit(self.seconds):
                     apply = _with_tuples(self._class).apply
                     return second_order(apply, inputs, settings.values(), {}, self.needed, self.names, g, directions), None
-            except (Exception, SystemExit, TooLong) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 return None, fault_of("the second backward", error, self.seconds)
 
     def _context(self, given, settings) -> Context:
@@ -447,7 +452,11 @@ def fault_of(phase: str, error: BaseException, seconds: float = SECONDS) -> Faul
         return Fault(phase, "time", f"{phase} did not come to an end within {seconds:g} seconds", line)
     if isinstance(error, RecursionError):
         return Fault(phase, "recursion", f"{phase} calls itself without end", line)
-    return Fault(phase, "exception", f"{phase} raised {type(error).__name__}: {error}", line)
+    try:
+        said = str(error)
+    except Exception:
+        said = "its message cannot be shown"
+    return Fault(phase, "exception", f"{phase} raised {type(error).__name__}: {said}", line)
 
 
 def _loop_around(frame: Any, number: int) -> str:

@@ -22,6 +22,7 @@ from .spec import POINTS, Kink, Spec
 IMAGES = (((2, 3, 4, 6),), ((2, 2, 6, 6),))
 LAYER = {**POINTS, "value": 13.5}  # several inputs
 CHANNEL = (0, 2)  # of (N, C, L): what a channel has of it
+KEPT = {"axis": -1, "keepdims": True}  # for a rule that asks for keepdims
 MOST = {"x": 5.0}  # the gradient for x is most of the work
 TWICE = {"not summed": "This input entry was used more than once; what happens to its contributions?"}
 
@@ -279,8 +280,8 @@ EXERCISES = (
                      x=lambda g, x, delta: g * np.clip(x, -delta, delta)), settings=({"delta": 0.45}, {"delta": 1.55})),
     Spec("binarize", Op("binarize", lambda x: np.sign(x), ELEMENTWISE, x=lambda g, x: g * inside(x, -1, 1)), surrogate=True),
     # ps3
-    Spec("var", settings=({"axis": 0}, {"axis": -1}), shapes=ROWS, scaled=1e3),
-    Spec("amax", settings=({"axis": -1}, {"axis": 0}), shapes=ROWS, make=with_ties),
+    Spec("var", settings=({"axis": 0}, {"axis": -1}), besides=(KEPT, {"axis": -1, "correction": 0}), shapes=ROWS, scaled=1e3),
+    Spec("amax", settings=({"axis": -1}, {"axis": 0}), besides=(KEPT,), shapes=ROWS, make=with_ties),
     Spec("reshape", settings=({"shape": (5, 3)}, {"shape": (15,)}), shapes=(((3, 5),), ((1, 15),)), scaled=1e6),
     Spec("permute", Op("permute", lambda x, *, axes: np.transpose(x, axes), LINEAR,
                        x=lambda g, axes: np.transpose(g, np.argsort(axes))),

@@ -14,7 +14,7 @@ UNARY: tuple[Shapes, ...] = (((3, 5),), ((4, 4),), ((2, 3, 4),))
 DENSE: tuple[Shapes, ...] = (((5, 30),),)  # of a function made of pieces every piece is met
 FLAT: tuple[Shapes, ...] = (((30,),),)  # of one axis
 BINARY: tuple[Shapes, ...] = (((3, 5), (3, 5)), ((4, 4), (4, 4)))
-ROWS: tuple[Shapes, ...] = (((3, 5),), ((4, 4),), ((5, 3),))
+ROWS: tuple[Shapes, ...] = (((3, 5),), ((4, 4),), ((2, 5, 3),))
 BROADCAST: tuple[Shapes, ...] = (
     ((3, 5), (5,)), ((5,), (3, 5)),          # an axis that one of them does not have
     ((3, 5), (3, 1)), ((1, 5), (3, 5)),      # an axis of size 1

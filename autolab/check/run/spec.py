@@ -47,7 +47,9 @@ class Spec:
     row: Op | None = None  # for an operation that the table builds from others
     shapes: Sequence[Shapes] = ()  # of each input, for each call
     settings: Sequence[Mapping[str, Any]] = ({},)  # keywords of the operation, such as axis
-    besides: Sequence[Mapping[str, Any]] = ()  # more settings: a rule may raise there, and if it answers, that has to be right
+    # More settings: a rule may raise there, and if it answers, that has to be right. Names that `settings` does not have are for rules
+    # that ask for them; another rule that is wrong there is told so, which costs nothing.
+    besides: Sequence[Mapping[str, Any]] = ()
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers an input is drawn
     make: Callable | None = None  # make(rng, shapes, settings) -> inputs, where random numbers will not do
     kink: Kink | None = None

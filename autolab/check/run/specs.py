@@ -17,7 +17,7 @@ import autolab.rules
 from autolab.engine.op import ELEMENTWISE, LINEAR, Op
 from autolab.rules import TABLE
 
-from .exercises import EXERCISES
+from .exercises import EXERCISES, KEPT
 from .exercises_expectations import EXPECTATIONS
 from .exercises_implicit import IMPLICIT
 from .exercises_machines import MACHINES
@@ -29,6 +29,7 @@ POSITIVE = (0.1, 3.0)
 INNER = (-0.9, 0.9)
 ALONG = ({"axis": 0}, {"axis": -1})
 ALONG_SEVERAL = ({"axis": None}, {"axis": (0, -1)})
+OTHER_SPREADS = (KEPT, {"axis": -1, "correction": 0})
 
 
 def _with_places(rng, shapes, settings):
@@ -46,6 +47,19 @@ def _with_holes(rng, shapes, settings):
     """Numbers, where to fill, and with what."""
     return draw(rng, shapes[0]), rng.random(shapes[1]) > 0.6, draw(rng, ())
 
+
+def _with_an_axis_of_one(rng, shapes, settings):
+    """An array with an axis of size 1 where squeeze looks for it."""
+    return (np.expand_dims(draw(rng, shapes[0]), settings["axis"]),)
+
+
+# PyTorch's function: `selu` and `celu` are the same row with other settings.
+_ELU = Op(
+    "elu",
+    lambda x, *, alpha, scale=1.0, rate=1.0: np.where(x > 0, scale * x, alpha * scale * np.expm1(rate * np.minimum(x, 0))),
+    ELEMENTWISE,
+    x=lambda g, x, alpha, scale, rate: g * np.where(x > 0, scale, alpha * scale * rate * np.exp(rate * np.minimum(x, 0))),
+)
 
 # What people call an exercise that appears here under another name.
 ALIASES = {
@@ -73,8 +87,8 @@ SPECS: dict[str, Spec] = {
         Spec("pow", domain={"x": POSITIVE}),
         Spec("tanh", extreme={"x": LARGE}),
         Spec("sigmoid", extreme={"x": LARGE}),
-        Spec("sum", settings=ALONG, shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), besides=ALONG_SEVERAL, scaled=1e6),
-        Spec("mean", settings=ALONG, shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), besides=ALONG_SEVERAL, scaled=1e6),
+        Spec("sum", settings=ALONG, shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), besides=(*ALONG_SEVERAL, KEPT), scaled=1e6),
+        Spec("mean", settings=ALONG, shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), besides=(*ALONG_SEVERAL, KEPT), scaled=1e6),
         Spec("softmax", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
         Spec("log_softmax", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
         Spec("matmul", shapes=(((3, 4), (4, 5)), ((4, 4), (4, 4)), ((2, 3, 4), (2, 4, 5))), scaled=1e6),
@@ -88,7 +102,7 @@ SPECS: dict[str, Spec] = {
         Spec("clamp", settings=({"min": -0.5, "max": 1.5}, {"min": -1.6, "max": 0.6})),
         *(Spec(name, settings=({}, {"value": -1.7})) for name in ("addcmul", "addcdiv")),
         Spec("cumsum", settings=({"axis": -1}, {"axis": 0}), scaled=1e6),
-        Spec("logsumexp", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
+        Spec("logsumexp", settings=({"axis": -1}, {"axis": 0}), besides=(KEPT,), extreme={"x": LARGE}),
         Spec("mse_loss", settings=({"reduction": "mean"}, {"reduction": "sum"}), shapes=BINARY, scaled=1e6),
         Spec("log1p", domain={"x": POSITIVE}),
         Spec("log2", domain={"x": POSITIVE}),
@@ -104,10 +118,11 @@ SPECS: dict[str, Spec] = {
         Spec("pow_scalar", settings=({"exponent": 3.0}, {"exponent": -2.0}), domain={"x": POSITIVE}),
         Spec("silu", extreme={"x": LARGE}),
         Spec("logaddexp", extreme={"x": LARGE}),
-        Spec("std", settings=ALONG, shapes=ROWS),
-        Spec("prod", settings=ALONG, shapes=ROWS),
-        Spec("norm", settings=({"ord": 2, "axis": 0}, {"ord": 2, "axis": -1}), shapes=ROWS),
-        Spec("amin", settings=ALONG, shapes=ROWS),
+        Spec("std", settings=ALONG, besides=OTHER_SPREADS, shapes=ROWS),
+        Spec("prod", settings=ALONG, besides=(KEPT,), shapes=ROWS),
+        Spec("norm", settings=({"ord": 2, "axis": 0}, {"ord": 2, "axis": -1}), besides=({"ord": 3, "axis": -1}, {"ord": 2, **KEPT}),
+             shapes=ROWS),
+        Spec("amin", settings=ALONG, besides=(KEPT,), shapes=ROWS),
         Spec("cumprod", settings=ALONG, shapes=ROWS),
         Spec("flip", settings=ALONG, shapes=ROWS, scaled=1e6),
         Spec("roll", Op("roll", lambda x, *, shift, axis: np.roll(x, shift, axis), LINEAR,
@@ -116,17 +131,19 @@ SPECS: dict[str, Spec] = {
         Spec("tril", settings=({"k": 0}, {"k": 1}), shapes=(((4, 5),), ((4, 4),), ((2, 4, 3),)), scaled=1e6),
         Spec("triu", settings=({"k": 0}, {"k": 1}), shapes=(((4, 5),), ((4, 4),), ((2, 4, 3),)), scaled=1e6),
         Spec("transpose", settings=({"axes": (1, 2, 0)}, {"axes": (2, 0, 1)}), shapes=(((2, 3, 4),), ((3, 3, 3),)), scaled=1e6),
-        Spec("swapaxes", settings=({"axis1": -1, "axis2": -2},), shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
+        Spec("swapaxes", settings=({"axis1": -1, "axis2": -2},), besides=({"axis1": 0, "axis2": -1},),
+             shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
         Spec("expand", settings=({"shape": (4, 3, 5)},), shapes=(((3, 5),), ((3, 1),), ((5,),)), scaled=1e6),
-        Spec("repeat", settings=({"repeats": (2, 3)},), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
+        Spec("repeat", settings=({"repeats": (2, 3)},), besides=({"repeats": (3, 2)},), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
         Spec("expand_dims", settings=({"axis": 1}, {"axis": 0}), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
-        Spec("squeeze", settings=({"axis": 1},), shapes=(((3, 1, 5),), ((4, 1, 4),)), scaled=1e6),
+        Spec("squeeze", settings=({"axis": 1},), besides=({"axis": 0},), shapes=(((3, 5),), ((4, 4),)),
+             make=_with_an_axis_of_one, scaled=1e6),
         Spec("diagonal", settings=({"offset": 0}, {"offset": 1}), shapes=(((4, 5),), ((4, 4),)), scaled=1e6),
         Spec("gather", settings=({"axis": 0}, {"axis": 1}), shapes=(((4, 3), (3, 3)), ((4, 4), (4, 4))), make=_with_places),
         Spec("index_select", settings=({"axis": 0}, {"axis": 1}), shapes=(((4, 5), (6,)), ((4, 4), (4,))), make=_with_places),
         Spec("masked_fill", shapes=(((3, 5), (3, 5), ()), ((4, 4), (4, 4), ())), make=_with_holes),
         Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
-        Spec("elu", settings=({"alpha": 1.3, "scale": 1.0, "rate": 1.0}, {"alpha": 0.6, "scale": 1.0, "rate": 1.0})),
+        Spec("elu", _ELU, settings=({"alpha": 1.3}, {"alpha": 0.6}), besides=({"alpha": 1.3, "scale": 1.7}, {"alpha": 1.3, "rate": 0.6})),
         *(Spec(name, domain={"x": (-8.0, 8.0)}) for name in ("hardswish", "hardsigmoid")),  # pieces that end at 3
         Spec("hardtanh", settings=({"low": -1.55, "high": 0.6}, {"low": -0.45, "high": 1.55})),
         Spec("hardshrink", settings=({"lambd": 0.6}, {"lambd": 1.4})),

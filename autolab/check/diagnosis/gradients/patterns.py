@@ -30,9 +30,9 @@ def seen_in_all(wrong: Observations, x: str, look: Callable[[Observation, str], 
 
 
 def is_thin(o: Observation, x: str) -> bool:
-    """Would stretching make it right?"""
+    """Would stretching make it right? Zeros may as well be a sum of zeros."""
     got, want = o.got[x], o.want[x]
-    if got.size >= want.size or got.ndim > want.ndim:
+    if got.size >= want.size or got.ndim > want.ndim or not want.any():
         return False
     try:
         return close(np.broadcast_to(got, want.shape), want)

@@ -66,7 +66,7 @@ def find_regions(wrong: Sequence[Observation], x: str) -> Mistake | None:
         return None
     in_pieces = ""
     sure = len(wrong) > 1 and o.reference.elementwise
-    for curve in _curves(o, x):
+    for curve in _curves(wrong, x):
         found = curve.intervals()
         some = 0 < len(found) <= MOST_INTERVALS and curve.wrong.mean() <= 0.9
         if some and all(b - a >= FEWEST and curve.begins(a, b) for a, b in found):
@@ -115,16 +115,16 @@ def _is_of_each(o: Observation, x: str, g: np.ndarray, inputs: list[np.ndarray])
     return right.shape == few[0].shape and bool(np.array_equal(changed[:half], right[:half]))
 
 
-def _curves(o: Observation, x: str) -> Iterator[Curve]:
-    """The two derivatives along x, and along what is made of two inputs."""
+def _curves(wrong: Sequence[Observation], x: str) -> Iterator[Curve]:
+    """The two derivatives along x, and along what is made of two inputs, as far as the numbers of all wrong calls go."""
+    o = wrong[0]
     names = [y for y in o.reference.inputs if np.asarray(o.names[y]).dtype.kind == "f"]
     if len(names) < len(o.reference.inputs):
         return
     rng = np.random.default_rng(8)
     inputs = []
     for y in names:
-        value = np.asarray(o.names[y])
-        low, high = value.min(), value.max()
+        low, high = min(np.min(p.names[y]) for p in wrong), max(np.max(p.names[y]) for p in wrong)
         inputs.append(np.sort(rng.uniform(low, high, POINTS)) if len(names) == 1 else rng.uniform(low, high, POINTS))
     each = o.reference.elementwise
     g = rng.uniform(0.5, 2, POINTS) * rng.choice([-1.0, 1.0], POINTS) if each else np.asarray(rng.uniform(0.5, 2))
