@@ -24,9 +24,9 @@ def test_without_fast_no_hook_is_set_and_no_kernel_loaded():
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM], env={**os.environ, "AUTOLAB_FAST": "0"}, capture_output=True, text=True, check=True
     )
-    assert run.stdout.split() == ["attributes"]
+    assert run.stdout.split() == ["attributes", "parts"]
 
 
 @pytest.mark.speed
 def test_fast_sets_the_hooks_that_the_engine_names():
-    assert set(CODEGEN) == {"attributes", "forward", "run", "backward", "taped", "batched", "mapped"}
+    assert set(CODEGEN) == {"attributes", "parts", "forward", "run", "backward", "taped", "batched", "mapped"}
