@@ -30,11 +30,8 @@ RULES = {
 
 
 def watched(rule, seen):
-    def watch(g, x, t):
-        seen.append(t)
-        return rule(g, x, t)
-
-    return watch
+    # Without a source: a repair of the rule would note another name.
+    return eval("lambda g, x, t: (seen.append(t), rule(g, x, t))[1]", {"seen": seen, "rule": rule})
 
 
 @pytest.mark.parametrize("kind", [ELEMENTWISE, GENERAL])

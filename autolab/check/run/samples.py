@@ -121,6 +121,7 @@ def _samples() -> Iterator[Spec]:
     yield one("roll", x, shift=(1,), axis=(0,))
     yield from (one("round", x), one("straight_at", x, x, of="LeakyRelu"), one("to", x, dtype=np.float64, source=np.float64))
     yield from (one("huber_loss", x, x, delta=0.3), one("threshold", x, threshold=0.5, value=1.0), one("polygamma", x, n=2))
+    yield one("elu", x, alpha=1.3, scale=1.0, rate=1.0)
     yield from (one("clamp", x, min=0.3, max=0.6), one("to_complex", x, dtype=np.complex128, source=np.float64))
     yield from (one("nan_to_num", x, nan=0.0, posinf=1.0, neginf=-1.0), one("constant_pad_nd", x, widths=((1, 1), (1, 1))))
     # Conditions, and scores with classes.
