@@ -67,7 +67,7 @@ def is_array(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """A number that is no array."""
+    """A plain number, not an array."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_)) and not _shape(value)
 
 
