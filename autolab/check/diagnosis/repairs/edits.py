@@ -221,7 +221,7 @@ def _comparisons(site: Site, pool: Pool) -> Iterator[Edit]:
 
 NEIGHBOURS = (
     ("sin", "cos", "tan"), ("sinh", "cosh", "tanh"), ("exp", "expm1", "exp2"), ("log", "log1p", "log2", "log10"), ("sqrt", "square"),
-    ("floor", "ceil", "round", "trunc", "rint"), ("maximum", "minimum"), ("max", "min", "argmax", "argmin"), ("amax", "amin"),
+    ("floor", "ceil", "round", "trunc", "rint"), ("maximum", "minimum"), ("maximum", "logaddexp"), ("max", "min", "argmax", "argmin"), ("amax", "amin"),
     ("arcsin", "arccos", "arctan"), ("asin", "acos", "atan"), ("arcsinh", "arccosh", "arctanh"), ("sum", "mean"), ("sum", "prod"),
     ("mean", "median"), ("std", "var"), ("cumsum", "cumprod"), ("tril", "triu"), ("argmax", "argmin"), ("greater", "less"),
     ("logical_and", "logical_or"), ("logaddexp", "logaddexp2"), ("repeat", "tile"), ("dot", "outer"), ("det", "slogdet"),
@@ -266,7 +266,8 @@ def _calls(site: Site, pool: Pool) -> Iterator[Edit]:
     if is_method or site.args:
         inner: Change = (lambda do, a, k, names: do.__self__) if is_method else lambda do, a, k, names: a[0]
         if _shape(site.value) or name in ("item", "float", "int", "sum", "mean"):
-            yield Edit(1.5, DROPPED.get(name, "function"), f"no `{name}` in {quote}", ("no call", name), inner)
+            cost = 1.3 if name in ("sum", "mean") else 1.5
+            yield Edit(cost, DROPPED.get(name, "function"), f"no `{name}` in {quote}", ("no call", name), inner)
     if name in ("maximum", "minimum", "clip", "where") and len(site.args) > 1:
         yield Edit(2, "clipped" if name != "where" else "mask", f"no `{name}` in {quote}", ("no call", name, 1), lambda do, a, k, n: a[1])
     if name == "where" and len(site.args) == 3:
