@@ -21,7 +21,7 @@ from ..quiet import quiet
 from .edits import Edit, Pool, edits, is_array, is_number
 from .schema import Schema, Site
 
-MOST = 24_000  # questions that the sites of a rule ask in one search
+MOST = 60_000  # questions that the sites of a rule ask in one search
 FOR_A_CALL = 25  # what a call costs besides, in questions
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 PERTURBED = 1.3717  # a factor that no rule has
