@@ -106,6 +106,8 @@ def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:
         if AGREES.get(found.family, set()) & {repair.family, *repair.parts}:
             return replace(found, text=f"{found.text}: it {repair.text}")
         return replace(found, text=f"{repair.text}. In its numbers, it {found.text}", hint=repair.family, parts=(*found.parts, repair.family))
+    if "has two mistakes" in found.text and repair.family != "setting":  # where one is enough
+        return repair
     guesses = [found.text, *(other.text for other in found.also if A_STEP not in other.text)]
     text = ". Or it ".join([f"{repair.text}. Perhaps it {guesses[0]}", *guesses[1:]])
     parts = (*(other.name for other in found.also), *found.parts, repair.family)
@@ -258,7 +260,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere and INSTEAD not in factor.text)
-    if found := find_other_norm(wrong, x):
+    if found := find_other_norm(wrong, x) or patterns.find_held_extreme(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
     if found := None if half else find_products(wrong, x, [*right, *failed]):

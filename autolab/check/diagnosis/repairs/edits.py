@@ -217,7 +217,8 @@ def _comparisons(site: Site, pool: Pool) -> Iterator[Edit]:
         text = f"another condition than `{_short(site.text())}`"
         for function in COMPARED:
             if function is not site.do:
-                yield Edit(1, "mask", text, ("compare", site.do, function), _instead(function))
+                cost = 1 if hasattr(site.value, "ndim") else 1.3  # which way the rule goes
+                yield Edit(cost, "mask", text, ("compare", site.do, function), _instead(function))
         if is_array(site.args[0]):
             yield Edit(1.5, "mask", text, ("compare", "size"), _instead(lambda a, b: site.do(abs(a), b)))
 
