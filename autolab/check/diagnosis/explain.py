@@ -104,8 +104,10 @@ def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:
         return repair
     if found.sure:
         if AGREES.get(found.family, set()) & {repair.family, *repair.parts}:
-            return replace(found, text=f"{found.text}: it {repair.text}")
-        return replace(found, text=f"{repair.text}. In its numbers, it {found.text}", hint=repair.family, parts=(*found.parts, repair.family))
+            return replace(found, text=f"{found.text}: it {repair.text.partition('; besides')[0]}")
+        return replace(
+            found, text=f"{repair.text}. In its numbers, it {found.text}", hint=repair.family, parts=(*found.parts, repair.family)
+        )
     if "has two mistakes" in found.text and repair.family != "setting":  # where one is enough
         return repair
     guesses = [found.text, *(other.text for other in found.also if A_STEP not in other.text)]

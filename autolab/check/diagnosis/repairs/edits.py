@@ -133,7 +133,9 @@ def _names(site: Site, pool: Pool) -> Iterator[Edit]:
     for step in (1, -1) if is_number(site.value) else ():
         yield Edit(1.5, "number", f"one more or one less than `{name}`", ("step", name, step), _then(lambda v, s=step: v + s))
     for key, value_of in (pool.arrays if kind == "array" else pool.sizes if kind == "size" else {}).items():
-        yield Edit(2, "variable" if kind == "array" else "size", text, ("name", name, key), lambda do, a, k, names, f=value_of: f(names))
+        if key not in site.names:
+            family = "variable" if kind == "array" else "size"
+            yield Edit(2, family, text, ("name", name, key), lambda do, a, k, names, f=value_of: f(names))
 
 
 def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -227,12 +229,13 @@ def _comparisons(site: Site, pool: Pool) -> Iterator[Edit]:
 
 NEIGHBOURS = (
     ("sin", "cos", "tan"), ("sinh", "cosh", "tanh"), ("exp", "expm1", "exp2"), ("log", "log1p", "log2", "log10"), ("sqrt", "square"),
-    ("floor", "ceil", "round", "trunc", "rint"), ("maximum", "minimum"), ("maximum", "logaddexp"), ("max", "min", "argmax", "argmin"), ("amax", "amin"),
+    ("floor", "ceil", "round", "trunc", "rint"), ("maximum", "minimum"), ("max", "min", "argmax", "argmin"), ("amax", "amin"),
     ("arcsin", "arccos", "arctan"), ("asin", "acos", "atan"), ("arcsinh", "arccosh", "arctanh"), ("sum", "mean"), ("sum", "prod"),
     ("mean", "median"), ("std", "var"), ("cumsum", "cumprod"), ("tril", "triu"), ("argmax", "argmin"), ("greater", "less"),
     ("logical_and", "logical_or"), ("logaddexp", "logaddexp2"), ("repeat", "tile"), ("dot", "outer"), ("det", "slogdet"),
     ("inv", "pinv"), ("vstack", "hstack"), ("abs", "sign"), ("absolute", "sign"), ("exp", "log"), ("sqrt", "exp"), ("sigmoid", "tanh"),
     ("softmax", "log_softmax"), ("rot90", "transpose"), ("multiply", "divide"), ("add", "subtract"), ("inner", "outer"),
+    ("maximum", "logaddexp"),
 )  # fmt: skip
 FAMILY_OF = {"sum": "averaged", "mean": "averaged", "maximum": "mask", "minimum": "mask", "tril": "triangle", "triu": "triangle"}
 DROPPED = {
@@ -542,7 +545,13 @@ def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
     n, quote = site.value.ndim, quote_of(site)
     is_less = n < max((len(_shape(value)) for value in site.names.values()), default=0)  # has it lost an axis?
     for axis in range(-1, -n - 2, -1):
-        yield Edit(1.4 if is_less else 2.4, "keepdims", f"an axis of size 1 put into {quote}", ("axis put in", axis), _then(lambda v, a=axis: with_axis(v, a)))
+        yield Edit(
+            1.4 if is_less else 2.4,
+            "keepdims",
+            f"an axis of size 1 put into {quote}",
+            ("axis put in", axis),
+            _then(lambda v, a=axis: with_axis(v, a)),
+        )
     if not _is_whole(site):
         return
     if isinstance(site.node, ast.Name) and isinstance(site.parents[0], ast.Call) and site.parents[0].func is site.node:
@@ -605,7 +614,8 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "square": ("power", lambda v: v**2), "root": ("power", lambda v: v**0.5), "reciprocal": ("power", lambda v: 1 / v),
     "1 - v": ("term", lambda v: 1 - v), "abs": ("function", abs), "1 - v^2": ("power", lambda v: 1 - v**2),
     "cube": ("power", lambda v: v**3), "reciprocal square": ("power", lambda v: 1 / v**2), "power 3/2": ("power", lambda v: v**1.5),
-    "v (1 - v)": ("factor", lambda v: v * (1 - v)), "1 - e^-v": ("function", lambda v: 1 - _function("exp", -v)), "logistic": ("function", lambda v: 1 / (1 + _function("exp", -v))),
+    "v (1 - v)": ("factor", lambda v: v * (1 - v)), "logistic": ("function", lambda v: 1 / (1 + _function("exp", -v))),
+    "1 - e^-v": ("function", lambda v: 1 - _function("exp", -v)),
     **{name: ("function", lambda v, name=name: _function(name, v)) for name in ("exp", "log", "sign", "tanh", "cos", "sin")},
 }  # fmt: skip
 
