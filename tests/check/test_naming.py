@@ -337,3 +337,22 @@ def test_a_factor_that_counts_an_index_is_told_as_a_count():
     inputs = [np.random.default_rng(1).normal(size=(7, 2)), np.array([0, 1, 1, 2, 0, 1, 1])]
     (found,) = diagnose(lambda g, x, seg: (g[seg] / len(g), None), right, inputs)
     assert "the number of entries of seg that are the same" in found.text
+
+
+def log_mixture(x, logits):
+    a = logits - 0.5 * (x[:, None] - np.arange(3.0)) ** 2
+    return np.log(np.exp(a).sum(-1)).sum()
+
+
+def of_mixture(g, x, logits, prior=True):
+    z = np.arange(3.0) - x[:, None]
+    r = np.exp(logits * prior - 0.5 * z * z)
+    r = r / r.sum(-1, keepdims=True)
+    return g * (r * z).sum(-1), g * r.sum(0)
+
+
+def test_one_number_is_not_said_to_stand_for_many_that_cancel():
+    rules = {"x": lambda g, x, logits: of_mixture(g, x, logits)[0], "logits": lambda g, x, logits: of_mixture(g, x, logits)[1]}
+    spec = Spec("log_mixture", Op("log_mixture", log_mixture, GENERAL, **rules), shapes=(((5,), (3,)), ((4,), (3,))))
+    assert check(spec, of_mixture).passed
+    assert all("incoming gradient" not in d.text for d in check(spec, lambda g, x, logits: of_mixture(g, x, logits, False)).diagnoses)
