@@ -285,3 +285,74 @@ def test_the_mistake_of_one_input_is_looked_for_in_the_others(rule, said, others
 def test_a_g_that_comes_from_other_places_is_told_so(name, rule, said):
     (found,) = check(name, rule).diagnoses
     assert said in found.text
+
+
+# --- what goes through a part that was taken for a constant
+
+
+def minmax(x):
+    low, high = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
+    return (x - low) / (high - low)
+
+
+def through_extremes(g, x, out, low=True, high=True):
+    width = x.max(-1, keepdims=True) - x.min(-1, keepdims=True)
+    dx = g / width
+    if low:
+        dx = dx + (x == x.min(-1, keepdims=True)) * (g * (out - 1)).sum(-1, keepdims=True) / width
+    if high:
+        dx = dx - (x == x.max(-1, keepdims=True)) * (g * out).sum(-1, keepdims=True) / width
+    return dx
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ((False, False), "largest and the smallest entry of x along axis -1: what goes through the maximum and the minimum is missing"),
+        ((True, False), "largest entry of x along axis -1: what goes through the maximum is missing"),
+        ((False, True), "smallest entry of x along axis -1: what goes through the minimum is missing"),
+    ],
+)
+def test_an_extreme_that_is_held_constant_is_named(kept, said):
+    whole = lambda g, x, out: through_extremes(g, x, out)  # not a tape, on which a step would be missing
+    spec = Spec("minmax", Op("minmax", minmax, GENERAL, x=whole), shapes=(((3, 5),), ((4, 6),)))
+    assert said in first(spec, lambda g, x, out: through_extremes(g, x, out, *kept)).text
+    assert check(spec, whole).passed
+
+
+def test_a_number_of_forward_is_told_where_its_root_is_a_factor():
+    spec = Spec("swing", Op("swing", lambda x: np.sin(x) * np.sqrt(0.6), ELEMENTWISE, x=derivative_of_forward))
+    assert "(1 / the root of 0.6, a number in forward)" in first(spec, lambda g, x: g * np.cos(x)).text
+    assert "(the root of 0.6, a number in forward)" in first(spec, lambda g, x: g * np.cos(x) * 0.6).text
+
+
+def mean_of_segments(x, seg):
+    out = np.zeros((3, x.shape[1]))
+    np.add.at(out, seg, x)
+    return out / np.bincount(seg)[:, None]
+
+
+def test_a_factor_that_counts_an_index_is_told_as_a_count():
+    right = mean_of_segments, lambda g, x, seg: ((g / np.bincount(seg)[:, None])[seg], None)
+    inputs = [np.random.default_rng(1).normal(size=(7, 2)), np.array([0, 1, 1, 2, 0, 1, 1])]
+    (found,) = diagnose(lambda g, x, seg: (g[seg] / len(g), None), right, inputs)
+    assert "the number of entries of seg that are the same" in found.text
+
+
+def log_mixture(x, logits):
+    a = logits - 0.5 * (x[:, None] - np.arange(3.0)) ** 2
+    return np.log(np.exp(a).sum(-1)).sum()
+
+
+def of_mixture(g, x, logits, prior=True):
+    z = np.arange(3.0) - x[:, None]
+    r = np.exp(logits * prior - 0.5 * z * z)
+    r = r / r.sum(-1, keepdims=True)
+    return g * (r * z).sum(-1), g * r.sum(0)
+
+
+def test_one_number_is_not_said_to_stand_for_many_that_cancel():
+    rules = {"x": lambda g, x, logits: of_mixture(g, x, logits)[0], "logits": lambda g, x, logits: of_mixture(g, x, logits)[1]}
+    spec = Spec("log_mixture", Op("log_mixture", log_mixture, GENERAL, **rules), shapes=(((5,), (3,)), ((4,), (3,))))
+    assert check(spec, of_mixture).passed
+    assert all("incoming gradient" not in d.text for d in check(spec, lambda g, x, logits: of_mixture(g, x, logits, False)).diagnoses)

@@ -10,7 +10,7 @@ import pytest
 
 import autolab as torch
 from autolab.autograd import Function
-from autolab.check import check
+from autolab.check import check, diagnose
 from autolab.check.diagnosis.repairs.schema import Schema
 from autolab.check.diagnosis.repairs.search import find_repair
 from autolab.check.run.candidate import LocalCandidate
@@ -198,6 +198,34 @@ def another_number(g, x):
     return 2 * g * x / inside
 
 
+def height(x):
+    return np.sin(x)
+
+
+def slope_of_height(x):
+    return np.cos(x)
+
+
+planted(lambda x: torch.sin(x), (X,), "function", "height(x)")(lambda g, x: g * height(x))
+
+
+def spread(x, w):
+    m = (w * x).sum(-1, keepdim=True) / w.sum(-1, keepdim=True)
+    return (w * (x - m) ** 2).sum(-1)
+
+
+@planted(spread, (X, np.abs(Y) + 0.5), "averaged", "x.mean(-1, keepdims=True)")
+def spread_about_the_plain_mean(g, x, w):
+    m = x.mean(-1, keepdims=True)
+    return 2 * g[:, None] * w * (x - m), g[:, None] * (x - m) ** 2
+
+
+@planted(lambda x: x.abs() ** 3.5, (X,), "number", "g * n")
+def exponent_that_is_not_raised(g, x):
+    n = 2.5
+    return g * n * np.abs(x) ** n * np.sign(x)
+
+
 def observations(case):
     reference = Reference.of(case.right, case.inputs)
     candidate = LocalCandidate(case.rule, reference)
@@ -275,6 +303,28 @@ def test_a_mistake_that_no_formula_predicts_is_certain_with_its_line():
     found = next(d for d in check("pow", power_with_the_other_logarithm).diagnoses if d.input == "y")
     assert (found.family, found.certainty) == ("variable", "certain")
     assert "`np.abs(y)`" in found.text and "besides, it is not summed" in found.text
+
+
+def test_where_the_slip_is_comes_before_what_its_numbers_look_like():
+    rule = lambda g, x, y, out: (g * np.exp(x - out), g * np.exp(out - out))
+    (found,) = diagnose(rule, "logaddexp", [X, Y])
+    assert (found.family, found.certainty, found.input) == ("upstream only", "certain", "y")
+    assert "would be right with another value in the place of `out`" in found.text.partition("In its numbers, it is the incoming")[0]
+
+
+def test_a_change_that_says_the_same_as_the_numbers_adds_the_line():
+    (found,) = check("tanh", lambda g, x, out: g * (1 - x * x)).diagnoses
+    before, _, after = found.text.partition(": it would be right with ")
+    assert (found.family, found.certainty) == ("variable", "certain") and "where the result of forward belongs" in before
+    assert "in `x * x`" in after and "2 times)" in after
+
+
+def test_points_do_not_depend_on_the_source():
+    names = {"np": np}
+    exec("def rule(g, x, y):\n    return g * y * x ** (y - 1), g * x**y * np.log(np.abs(y))", names)
+    with_source, without = check("pow", power_with_the_other_logarithm), check("pow", names["rule"])
+    assert with_source.points == without.points
+    assert [d.text for d in with_source.diagnoses] != [d.text for d in without.diagnoses]
 
 
 def rule_that_raises(g, x, y):

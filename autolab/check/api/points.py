@@ -59,8 +59,9 @@ def credit(found: Diagnosis | None, right: int, calls: int, resemblance: str = "
     """
     if right == calls:
         return 1.0
-    named = CREDIT.get(found.family, NOTHING) if found and found.certainty != "unknown" else NOTHING
-    if found and any(CREDIT.get(other) for other in found.alternatives):
+    families = found.seen if found and found.seen is not None else (found.family, *found.alternatives) if found else ()
+    named = CREDIT.get(families[0], NOTHING) if families else NOTHING
+    if any(CREDIT.get(other) for other in families[1:]):
         named = max(named, PART)  # it may as well be a slip that leaves a part
     known = DECIDED.get(resemblance, max(named, AT_LEAST.get(resemblance, NOTHING)))
     return max(known, SLIP * right / calls)

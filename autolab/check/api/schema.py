@@ -39,6 +39,7 @@ JSON_SCHEMA: dict[str, Any] = {
                 "family": TEXT, "text": TEXT, "hint": TEXT, "input": MAYBE_TEXT,
                 "certainty": {"enum": ["certain", "likely", "unknown"]},
                 "alternatives": {"type": "array", "items": TEXT, "description": "families that explain it as well"},
+                "seen": {"type": ["array", "null"], "items": TEXT, "description": "families of its numbers alone, which decide its points"},
                 "where": {"type": "string", "description": "the shapes and settings of the call"},
                 "worst": {"type": ["object", "null"], "properties": {
                     "input": TEXT,

@@ -63,6 +63,7 @@ class Diagnosis:
     where: str = ""
     worst: Place | None = None
     alternatives: tuple[str, ...] = ()  # other families that explain it as well, or are in it besides; the text names them
+    seen: tuple[str, ...] | None = None  # the families that the numbers show; a change of the source that mends it may be named another
 
     @property
     def how_sure(self) -> str:

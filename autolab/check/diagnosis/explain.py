@@ -70,8 +70,9 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     with warnings.catch_warnings(), collector_paused(), observations[0].reference.trying():
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
-        repair = None if found and found.sure else find_repair(observations, x)
+        repair = find_repair(observations, x) if found is None or not found.sure or _may_be_chance(found) else None
     is_known = found is not None
+    more["seen"] = (found.family, *(other.name for other in found.also), *found.parts) if found else ()
     if repair:
         found = _with_repair(found, repair)
     invariant = _invariant(answered, x)
@@ -82,6 +83,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         besides = f": {wrong_calls} it {'has more axes than its input' if thick else 'is something else'}"
         besides += f". It {repair.text}" if repair else ""
         others = ("keepdims",) * thick + ((repair.family,) if repair else ())
+        more["seen"] = ("setting", *("keepdims",) * thick)
         return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=others, **more)
     if where and found and not found.sure and not repair:
         found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
@@ -100,12 +102,31 @@ def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:
     """The change that makes the rule right, which is a fact; then what is only likely, if it says more than where it is wrong."""
     if found is None or (any(words in found.text for words in SEEN_ONLY) and ";" not in found.text):  # a place is said after it
         return repair
+    if found.sure:
+        if AGREES.get(found.family, set()) & {repair.family, *repair.parts}:
+            return replace(found, text=f"{found.text}: it {repair.text.partition('; besides')[0]}")
+        return replace(
+            found, text=f"{repair.text}. In its numbers, it {found.text}", hint=repair.family, parts=(*found.parts, repair.family)
+        )
+    if "has two mistakes" in found.text and repair.family != "setting":  # where one is enough
+        return repair
     guesses = [found.text, *(other.text for other in found.also if A_STEP not in other.text)]
     text = ". Or it ".join([f"{repair.text}. Perhaps it {guesses[0]}", *guesses[1:]])
     parts = (*(other.name for other in found.also), *found.parts, repair.family)
     return replace(found, text=text, also=(), hint=found.hint or repair.family, parts=parts)
 
 
+def _may_be_chance(found: Mistake) -> bool:
+    """Is it true of the numbers, and perhaps not what was written: a term that vanishes for another value, or a bare number?"""
+    if found.family in ("constant", "places"):
+        return found.text.endswith("everywhere") or any(words in found.text for words in OF_ENTRIES)
+    return found.family in OF_NUMBERS
+
+
+OF_NUMBERS = {"variable", "setting", "diagonal only", "upstream collapsed", "upstream only", "wrong axis"}
+OF_ENTRIES = ("where it should not be", "right except", "wrong where")
+# What says the same of the source as of the numbers.
+AGREES = {"variable": {"variable", "swapped"}, "wrong axis": {"axis", "wrong axis"}, "setting": {"number", "size"}, "places": {"places"}}
 # What is seen of a gradient, and says little of the rule.
 SEEN_ONLY = ("with wrong factors", "reaches other entries", "also reaches", "but not always the same one",
              "has the right numbers in the wrong places")  # fmt: skip
@@ -241,7 +262,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere and INSTEAD not in factor.text)
-    if found := find_other_norm(wrong, x):
+    if found := find_other_norm(wrong, x) or patterns.find_held_extreme(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     half = ("symmetric part", x) in wrong[0].memo  # all that is asked of whole answers was asked before
     if found := None if half else find_products(wrong, x, [*right, *failed]):

@@ -271,7 +271,8 @@ def _scaled(o: Observation, x: str, other: str, c: float) -> np.ndarray:
 def _instead(o: Observation, x: str, needed: str, other: str) -> np.ndarray:
     """The gradient with another value in the place of one that counts. A value that is only compared with itself then is none."""
     if other == "g":
-        return _rule(o, x, **{needed: _only(_counts(o, x, needed), o.g)})
+        alike = o.g.size > 1 or np.size(o.names[needed]) == 1  # one number for many cancels in a softmax, as any number does
+        return _rule(o, x, **{needed: _only(alike and _counts(o, x, needed), o.g)})
     found = _rule(o, x, **{needed: _only(_counts(o, x, needed), o.names[other])})
     value = np.asarray(o.names[other])
     noise = np.resize(np.linspace(0.3, 2.7, 7), value.shape)

@@ -12,7 +12,7 @@ from ...run.observation import Observation, number
 from ..budget import affordable
 from ..diagnosis import Mistake
 from ..quiet import quiet
-from .scaling import POWERS
+from .scaling import POWERS, number_of_forward
 
 ALL_FUNCTIONS = 700  # what it counts for to try them all: see `budget.py`
 FEWEST = 12  # numbers that have to fit before a function is named
@@ -161,7 +161,7 @@ def _times(wrong: Sequence[Observation], x: str) -> Mistake | None:
     for power, said in POWERS.items():
         for i in np.flatnonzero(_level(target - power * logs, starts)):
             if _one_sign(sign * (signs[i] if power % 2 == 1 else 1)):
-                return Mistake("factor", f"is the right one {said.format(_bracket(words[i]))}{_number(target - power * logs[i])}")
+                return Mistake("factor", f"is the right one {said.format(_bracket(words[i]))}{_number(target - power * logs[i], wrong[0])}")
     # What is one number throughout differs by 0 from place to place; most pairs fail at the first step, on which all are compared.
     longest = int(np.argmax([r.size for r in ratio]))
     few = slice(starts[longest], starts[longest] + min(ratio[longest].size, FEWEST // 2))
@@ -194,9 +194,10 @@ def _level(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.asarray((spread < 1e-8).all(axis=-1))
 
 
-def _number(logs: np.ndarray) -> str:
+def _number(logs: np.ndarray, o: Observation) -> str:
     c = math.exp(float(logs[0])) if np.ptp(logs) < 1e-8 else 1.0
-    return "" if math.isclose(c, 1, rel_tol=1e-8) else f", times {number(c)}"
+    origin = number_of_forward(c, o)
+    return "" if math.isclose(c, 1, rel_tol=1e-8) else f", times {number(c)}" + (f" ({origin})" if origin else "")
 
 
 def _bracket(words: str) -> str:

@@ -391,6 +391,34 @@ def _g_along(o: Observation, x: str) -> np.ndarray | None:
 
 
 @quiet
+def find_held_extreme(wrong: Observations, x: str) -> Mistake | None:
+    """Wrong at the largest or the smallest entries alone, in a gradient that is not theirs alone: one of them is taken for a constant."""
+    if any(o.reference.elementwise or o.got[x].shape != o.want[x].shape or o.want[x].ndim < 1 for o in wrong):
+        return None
+    for axis in (*range(-1, -wrong[0].want[x].ndim - 1, -1), None):
+        for words, ends in EXTREMES.items():
+            if all(_is_wrong_at(o, x, axis, ends) for o in wrong):
+                along = "" if axis is None else f" along axis {axis}"
+                through = words.replace("largest", "maximum").replace("smallest", "minimum").replace(" entry", "")
+                what = f"what goes through the {through} is missing or wrong there, as if it were a constant"
+                return Mistake("term", f"is right except at the {words} of {x}{along}: {what}", len(wrong) > 1)
+    return None
+
+
+EXTREMES = {"largest entry": (np.max,), "smallest entry": (np.min,), "largest and the smallest entry": (np.max, np.min)}
+
+
+def _is_wrong_at(o: Observation, x: str, axis: int | None, ends: tuple[Callable, ...]) -> bool:
+    """Is each of these entries wrong, and all others right and most of them not 0?"""
+    a, got, want = np.asarray(o.names[x]), o.got[x], o.want[x]
+    if a.shape[axis or -1] < len(ends) + 2 or (axis is not None and a.ndim <= -axis - 1):
+        return False
+    at = np.any([a == end(a, axis=axis, keepdims=True) for end in ends], axis=0)
+    off = np.abs(got - want) > 1e-9 * np.abs(want).max()
+    return bool(np.array_equal(off, at) and np.count_nonzero(want[~at]) > want[~at].size / 2)
+
+
+@quiet
 def find_factor_of_rows(wrong: Observations, x: str) -> Mistake | None:
     """The right one times a number of its own for each part along one axis, such as a weight or a count."""
     ratios = []
@@ -404,10 +432,23 @@ def find_factor_of_rows(wrong: Observations, x: str) -> Mistake | None:
             few = [number(float(np.nanmean(part))) for part in np.moveaxis(ratios[0], axis, 0)[:3]]
             said = f"is the right one times a number of its own for each place along axis {axis} of {x}: {', '.join(few)}"
             more = " and so on" if ratios[0].shape[axis] > 3 else ""
+            if counted := _counted_by([np.nanmean(r, axis=tuple(i for i in range(r.ndim) if i != axis)) for r in ratios], wrong):
+                return Mistake("factor", f"{said}{more}. It grows with {counted}: a division by that is missing, or by another number")
             return Mistake(
                 "factor", f"{said}{more}. What belongs to such a place, as a weight or a count, is missing, or another one is there"
             )
     return None
+
+
+def _counted_by(rows: list[np.ndarray], wrong: Observations) -> str:
+    """Is the factor of each row in proportion to how often its number is among the indices?"""
+    for name in wrong[0].reference.inputs:
+        indices = [np.asarray(o.names[name]) for o in wrong]
+        if all(i.dtype.kind in "iu" and i.shape == r.shape and i.min(initial=0) >= 0 for i, r in zip(indices, rows, strict=True)):
+            counts = [np.bincount(i)[i] for i in indices]
+            if any(np.ptp(n) for n in counts) and all(close(r * n[0], n * r[0]) for r, n in zip(rows, counts, strict=True)):
+                return f"the number of entries of {name} that are the same"
+    return ""
 
 
 def _is_one_for_each(ratio: np.ndarray, axis: int) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from itertools import chain, combinations, product
 
 import numpy as np
+
+from autolab.formula import definition
 
 from ...run.observation import Observation, close, number
 from ...run.reference import stretched_axes
@@ -56,7 +59,7 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                 for power, how in ((1, "multiplied"), (-1, "divided")):
                     if (n := sizes[0].get(name)) and math.isclose(ratios[0], c * n**power, rel_tol=1e-9) and not float(n).is_integer():
                         return Mistake("constant", f"is the right one {how} by {name}, and besides {words}", True, hint="scale")
-        origin, root = _known_number(ratios[0]), _or_root(ratios, sizes)
+        origin, root = _known_number(ratios[0]) or number_of_forward(ratios[0], wrong[0]), _or_root(ratios, sizes)
         origin += root and f"{root}, as large in every call"
         hint = "reciprocal" if constant_in_words(ratios[0]) else "scale" if root else ""
         return Mistake(
@@ -208,6 +211,18 @@ def constant_in_words(c: float) -> str:
         for (power, words), (times, how_often) in product(PLAIN_POWERS.items(), MULTIPLES.items()):
             if math.isclose(abs(c), times * value**power, rel_tol=1e-9):
                 return ("with the wrong sign, " if c < 0 else "") + f"{how_often}{words.format(said)}"
+    return ""
+
+
+def number_of_forward(c: float, o: Observation) -> str:
+    """Which number in the source of forward it is, or its root, or one over it; nothing if it is none."""
+    forward = getattr(o.reference.forward, "forward", o.reference.forward)
+    node = definition(forward)
+    values = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, float)} if node else set()
+    for value in sorted(value for value in values if value > 0 and value not in (0.5, 1.0, 2.0)):
+        for power, words in PLAIN_POWERS.items():
+            if math.isclose(abs(c), value**power, rel_tol=1e-9):
+                return ("with the wrong sign, " if c < 0 else "") + words.format(f"{number(value)}, a number in forward")
     return ""
 
 

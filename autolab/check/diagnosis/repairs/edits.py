@@ -10,12 +10,15 @@ import ast
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autolab.formula import expression
+
 from ...run.reference import sum_to
-from .schema import IN_PLACE, Site, same, store, store_in_place
+from .schema import IN_PLACE, MOST_HELPERS, Site, same, store, store_in_place
 
 Change = Callable[..., Any]  # of what the place does, its operands, its keywords, the local variables
 
@@ -127,8 +130,12 @@ def _names(site: Site, pool: Pool) -> Iterator[Edit]:
             family = "variable" if kind == "array" else "size"
             cost = 1.0 if _shape(value) == _shape(site.value) else 1.5
             yield Edit(cost, family, text, ("name", name, other), lambda do, a, k, names, other=other: names[other])
+    for step in (1, -1) if is_number(site.value) else ():
+        yield Edit(1.5, "number", f"one more or one less than `{name}`", ("step", name, step), _then(lambda v, s=step: v + s))
     for key, value_of in (pool.arrays if kind == "array" else pool.sizes if kind == "size" else {}).items():
-        yield Edit(2, "variable" if kind == "array" else "size", text, ("name", name, key), lambda do, a, k, names, f=value_of: f(names))
+        if key not in site.names:
+            family = "variable" if kind == "array" else "size"
+            yield Edit(2, family, text, ("name", name, key), lambda do, a, k, names, f=value_of: f(names))
 
 
 def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -212,7 +219,8 @@ def _comparisons(site: Site, pool: Pool) -> Iterator[Edit]:
         text = f"another condition than `{_short(site.text())}`"
         for function in COMPARED:
             if function is not site.do:
-                yield Edit(1, "mask", text, ("compare", site.do, function), _instead(function))
+                cost = 1 if hasattr(site.value, "ndim") else 1.3  # which way the rule goes
+                yield Edit(cost, "mask", text, ("compare", site.do, function), _instead(function))
         if is_array(site.args[0]):
             yield Edit(1.5, "mask", text, ("compare", "size"), _instead(lambda a, b: site.do(abs(a), b)))
 
@@ -227,6 +235,7 @@ NEIGHBOURS = (
     ("logical_and", "logical_or"), ("logaddexp", "logaddexp2"), ("repeat", "tile"), ("dot", "outer"), ("det", "slogdet"),
     ("inv", "pinv"), ("vstack", "hstack"), ("abs", "sign"), ("absolute", "sign"), ("exp", "log"), ("sqrt", "exp"), ("sigmoid", "tanh"),
     ("softmax", "log_softmax"), ("rot90", "transpose"), ("multiply", "divide"), ("add", "subtract"), ("inner", "outer"),
+    ("maximum", "logaddexp"),
 )  # fmt: skip
 FAMILY_OF = {"sum": "averaged", "mean": "averaged", "maximum": "mask", "minimum": "mask", "tril": "triangle", "triu": "triangle"}
 DROPPED = {
@@ -263,10 +272,18 @@ def _calls(site: Site, pool: Pool) -> Iterator[Edit]:
                 said = f"another function than `{name}` in {quote}"
                 change = lambda do, args, kw, names, other=other: getattr(getattr(do, "__self__", owner), other)(*args, **kw)
                 yield Edit(1, FAMILY_OF.get(name, "function"), said, ("function", name, other), change)
+    for other, helper in _helpers(site, name):
+        said = f"another function than `{name}` in {quote}"
+        yield Edit(1.3, "function", said, ("function", name, other), lambda do, a, k, n, f=helper: f(*a, **k))
+    array = site.do.__self__ if is_method else site.args[0] if site.args else None
+    for key, weights_of in pool.arrays.items() if name == "mean" and is_array(array) else ():
+        said = f"a weighted mean in the place of {quote}"
+        yield Edit(1.6, "averaged", said, ("weighted", key), lambda do, a, k, n, f=weights_of, m=is_method: _weighted(do, a, k, f(n), m))
     if is_method or site.args:
         inner: Change = (lambda do, a, k, names: do.__self__) if is_method else lambda do, a, k, names: a[0]
         if _shape(site.value) or name in ("item", "float", "int", "sum", "mean"):
-            yield Edit(1.5, DROPPED.get(name, "function"), f"no `{name}` in {quote}", ("no call", name), inner)
+            cost = 1.3 if name in ("sum", "mean") else 1.5
+            yield Edit(cost, DROPPED.get(name, "function"), f"no `{name}` in {quote}", ("no call", name), inner)
     if name in ("maximum", "minimum", "clip", "where") and len(site.args) > 1:
         yield Edit(2, "clipped" if name != "where" else "mask", f"no `{name}` in {quote}", ("no call", name, 1), lambda do, a, k, n: a[1])
     if name == "where" and len(site.args) == 3:
@@ -303,6 +320,20 @@ def _calls(site: Site, pool: Pool) -> Iterator[Edit]:
             )
     if name == "einsum" and isinstance(site.args[0], str):
         yield from _einsums(site, quote)
+
+
+def _helpers(site: Site, name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Functions of the student's that are one expression and take as many values."""
+    if isinstance(site.do, FunctionType) and isinstance(site.node.func, ast.Name):  # type: ignore[attr-defined]
+        known = site.do.__globals__.items()
+        alike = [(n, f) for n, f in known if isinstance(f, FunctionType) and f.__code__.co_argcount == site.do.__code__.co_argcount]
+        yield from [(n, f) for n, f in alike if n not in (name, site.function) and expression(f) is not None][:MOST_HELPERS]
+
+
+def _weighted(do: Any, args: tuple, kwargs: Mapping[str, Any], weights: Any, is_method: bool) -> Any:
+    """A mean with these weights."""
+    mean = (lambda a: a.mean(*args, **kwargs)) if is_method else lambda a: do(a, *args[1:], **kwargs)
+    return mean(weights * (do.__self__ if is_method else args[0])) / mean(weights)
 
 
 def _reversed_scan(site: Site, name: str) -> Change:
@@ -512,8 +543,15 @@ def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
     if not is_array(site.value):
         return
     n, quote = site.value.ndim, quote_of(site)
+    is_less = n < max((len(_shape(value)) for value in site.names.values()), default=0)  # has it lost an axis?
     for axis in range(-1, -n - 2, -1):
-        yield Edit(1.4, "keepdims", f"an axis of size 1 put into {quote}", ("axis put in", axis), _then(lambda v, a=axis: with_axis(v, a)))
+        yield Edit(
+            1.4 if is_less else 2.4,
+            "keepdims",
+            f"an axis of size 1 put into {quote}",
+            ("axis put in", axis),
+            _then(lambda v, a=axis: with_axis(v, a)),
+        )
     if not _is_whole(site):
         return
     if isinstance(site.node, ast.Name) and isinstance(site.parents[0], ast.Call) and site.parents[0].func is site.node:
@@ -577,6 +615,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "1 - v": ("term", lambda v: 1 - v), "abs": ("function", abs), "1 - v^2": ("power", lambda v: 1 - v**2),
     "cube": ("power", lambda v: v**3), "reciprocal square": ("power", lambda v: 1 / v**2), "power 3/2": ("power", lambda v: v**1.5),
     "v (1 - v)": ("factor", lambda v: v * (1 - v)), "logistic": ("function", lambda v: 1 / (1 + _function("exp", -v))),
+    "1 - e^-v": ("function", lambda v: 1 - _function("exp", -v)),
     **{name: ("function", lambda v, name=name: _function(name, v)) for name in ("exp", "log", "sign", "tanh", "cos", "sin")},
 }  # fmt: skip
 

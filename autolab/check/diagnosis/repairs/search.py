@@ -21,7 +21,7 @@ from ..quiet import quiet
 from .edits import Edit, Pool, edits, is_array, is_number
 from .schema import Schema, Site
 
-MOST = 24_000  # questions that the sites of a rule ask in one search
+MOST = 50_000  # questions that the sites of a rule ask in one search
 FOR_A_CALL = 25  # what a call costs besides, in questions
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 PERTURBED = 1.3717  # a factor that no rule has
@@ -171,21 +171,8 @@ class Repair:
         return right
 
 
-TOGETHER = {
-    "name",
-    "number",
-    "axis",
-    "keeps",
-    "function",
-    "compare",
-    "operator",
-    "no call",
-    "index",
-    "einsum",
-    "keyword",
-    "no keyword",
-    "order",
-}
+TOGETHER = {"name", "number", "axis", "keeps", "function", "compare", "operator", "no call", "index", "einsum", "keyword", "no keyword",
+            "order", "step", "f", "minus", "transposed", "weighted", "diagonal"}  # fmt: skip
 
 
 def _is_saved(site: Site) -> bool:
