@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -77,3 +78,59 @@ def test_forward_is_not_differenced_for_settings_that_are_only_tried():
     assert not check(spec, lambda g, x, power: g * x * np.cumsum(x)[-1]).passed
     others = [count for power, count in asked.items() if power != 0.5]
     assert others and max(others) < 12 < asked[0.5]
+
+
+def potential(a, *, q):
+    """The energy of some points: a loop over their pairs."""
+    total = 0.0
+    for i in range(len(a)):
+        for j in range(i):
+            total = total + q / (((a[i] - a[j]) ** 2).sum() + 0.1)
+    return total
+
+
+def forces(g, a, q):
+    between = a[:, None] - a
+    return (g * -2 * q * between / ((between**2).sum(-1, keepdims=True) + 0.1) ** 2).sum(1)
+
+
+def with_shapes(forward, rule, *shapes):
+    return Spec("potential", Op("potential", forward, GENERAL, a=rule), shapes=shapes, settings=({"q": 0.7}, {"q": 1.3}))
+
+
+def sizes_asked(spec, rule):
+    """How many numbers forward and the rule were called with, in the checks of this spec."""
+    sizes = set()
+    row = spec.row
+
+    def forward(a, *, q):
+        sizes.add(math.prod(a.shape))
+        return row.forward(a, q=q)
+
+    def backward(g, a, q):
+        sizes.add(math.prod(a.shape))
+        return rule(g, a, q)
+
+    right = {"a": row.rules["a"].function}
+    check(Spec("potential", Op("potential", forward, GENERAL, **right), shapes=spec.shapes, settings=spec.settings), backward)
+    return sizes
+
+
+@pytest.mark.parametrize("rule", [derivative_of_forward, forces])
+def test_a_loop_over_pairs_is_not_run_for_many_numbers(rule):
+    spec = with_shapes(potential, rule, ((4, 2),), ((5, 2),))
+    assert check(spec, forces).passed
+    assert max(sizes_asked(spec, lambda g, a, q: np.sin(forces(g, a, q)) * np.cumsum(a, 0))) < 100
+
+
+def test_a_rule_that_loops_over_pairs_is_not_run_for_many_numbers():
+    def loops(g, a, q):
+        found = np.zeros_like(a)
+        for i in range(len(a)):
+            for _ in range(len(a)):
+                found[i] += g * q * np.where(a[i] > 1, 3.0, 2.0) * a[i] / len(a)
+        return found
+
+    spec = with_shapes(lambda a, *, q: q * (a * a).sum(), lambda g, a, q: 2 * g * q * a, ((4, 2),), ((5, 2),))
+    assert max(sizes_asked(spec, loops)) < 100
+    assert max(sizes_asked(spec, lambda g, a, q: g * q * np.where(a > 1, 3.0, 2.0) * a)) > 1000  # where NumPy loops it is asked

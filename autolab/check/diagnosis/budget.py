@@ -7,6 +7,10 @@ an earlier check worked it out already. When the budget is spent, what was seen 
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..run.observation import Observation
@@ -39,3 +43,35 @@ def affordable(o: Observation, work: float, share: float = 1.0) -> bool:
 def size(o: Observation) -> float:
     """By how much an operation counts for more than one on small arrays."""
     return 1 + sum(map(np.size, (*o.inputs, o.g))) / NUMBERS
+
+
+def lines_run(call: Callable[[], Any]) -> int:
+    """How many lines of Python a call runs, each as often as it does: a count of its loops.
+
+    >>> lines_run(lambda: [k for k in range(200)]) - lines_run(lambda: [k for k in range(100)]) >= 100
+    True
+    """
+    count = 0
+
+    def look(frame: Any, event: str, _: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def lines_for_each(run: Callable[[slice], Any], few: int) -> float:
+    """How many lines more `run` runs for each number more, about: 0 where NumPy does it all; of a loop over pairs more than `few`.
+
+    It is given a piece of the numbers, each time another one: what it worked out for the same ones it may know.
+    """
+    run(slice(few))  # what is worked out once, is now
+    one, two = (lines_run(lambda part=part: run(part)) for part in (slice(few, 2 * few), slice(2 * few, 4 * few)))  # type: ignore[misc]
+    return (two - one) / few
