@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd import enable_grad, grad, no_grad
-from autolab.engine.op import Op
+from autolab.engine.op import Op, without_defaults
 from autolab.rules import TABLE
 from autolab.torch_api.creation import from_numpy
 
@@ -105,6 +105,7 @@ class Reference:
             return cls._of_function(reference, arrays)
         if any(rule.function is differences.derivative_of_forward for rule in reference.rules.values()):
             return cls._of_forward(reference)
+        reference.plan(reference.mask)  # raises TypeError if a rule asks for what is no value
         return cls(
             reference.name,
             reference,
@@ -120,6 +121,8 @@ class Reference:
     def _of_pair(cls, forward: Callable, backward: Callable, arrays: Sequence[np.ndarray]) -> Reference:
         inputs, wants = input_names(forward, arrays), parameters(backward)[1:]
         known = {*inputs, *(f"{x}_shape" for x in inputs), "out", *settings_of(forward, arrays)}
+        if getattr(backward, "__defaults__", None) and not known.issuperset(wants):
+            wants = without_defaults(backward, [*wants], known.__contains__)
         needs = wants if known.issuperset(wants) else inputs  # by name if the names are known, else in order
 
         def rule(position: int) -> Callable:
@@ -336,7 +339,8 @@ class Reference:
     def names_of_rule(self, x: str, g: Any, names: Mapping[str, Any]) -> dict[str, Any]:
         """Every name that a formula in place of the rule for `x` may use, its functions among them."""
         function, _ = self.rules[x]
-        return {**function.__globals__, **self.call_settings(names), "g": g}
+        by_default = {name: p.default for name, p in inspect.signature(function).parameters.items() if p.default is not p.empty}
+        return {**function.__globals__, **by_default, **self.call_settings(names), "g": g}
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> bool:
