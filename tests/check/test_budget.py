@@ -134,3 +134,29 @@ def test_a_rule_that_loops_over_pairs_is_not_run_for_many_numbers():
     spec = with_shapes(lambda a, *, q: q * (a * a).sum(), lambda g, a, q: 2 * g * q * a, ((4, 2),), ((5, 2),))
     assert max(sizes_asked(spec, loops)) < 100
     assert max(sizes_asked(spec, lambda g, a, q: g * q * np.where(a > 1, 3.0, 2.0) * a)) > 1000  # where NumPy loops it is asked
+
+
+def test_a_look_without_an_end_is_ended_and_no_other_is_begun(monkeypatch):
+    looks = Counter()
+
+    def endless(wrong, x):
+        looks[x] += 1
+        while True:
+            pass
+
+    monkeypatch.setattr("autolab.check.diagnosis.explain.find_same_slip", endless)
+    monkeypatch.setattr("autolab.check.diagnosis.explain.SECONDS", 0.05)
+    report = check(THREE, unknown)
+    assert looks == {"x": 1} and {d.certainty for d in report.diagnoses} == {"unknown"} and not report.passed
+    monkeypatch.undo()
+    assert {d.certainty for d in check("mul", lambda g, x, y: (g, g)).diagnoses} == {"certain"}  # the next check looks again
+
+
+def test_each_submission_that_is_judged_by_one_reference_has_a_whole_budget():
+    reference = reference_of(THREE)
+
+    def spent():
+        judge(THREE, reference, LocalCandidate(unknown, reference, 5.0))
+        return reference.tried, reference.explained
+
+    assert len({spent() for _ in range(3)}) == 1
