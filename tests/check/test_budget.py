@@ -160,3 +160,13 @@ def test_each_submission_that_is_judged_by_one_reference_has_a_whole_budget():
         return reference.tried, reference.explained
 
     assert len({spent() for _ in range(3)}) == 1
+
+
+def test_calls_of_the_rules_are_counted_whatever_look_makes_them(monkeypatch):
+    reference = reference_of(THREE)
+    judge(THREE, reference, LocalCandidate(unknown, reference, 5.0))
+    assert 100 < reference.calls < 2000
+    monkeypatch.setattr("autolab.check.run.reference.MOST_CALLS", 100)
+    judge(THREE, reference, LocalCandidate(unknown, reference, 5.0))
+    assert reference.stopped and reference.calls <= 130  # the one that was too many, of several g perhaps
+    assert {d.certainty for d in check(THREE, unknown).diagnoses} == {"unknown"}

@@ -2,7 +2,8 @@
 
 The unit is an operation on a small array, some microseconds. All inputs of a check share one budget, of which a part is left for each.
 Slips on a tape have a budget of their own (`tape_slips.py`), since they are often what is found. What is tried is counted whether or not
-an earlier check worked it out already. When the budget is spent, what was seen by then is said.
+an earlier check worked it out already. When the budget is spent, what was seen by then is said. Looks that are not counted here call one
+of the two rules, and each call is (`Reference.count`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROW = 15  # a row of a function that is run again, forward and back
 
 def begin_check(reference: Reference) -> None:
     """Nothing is spent yet: a grader asks about many submissions with one reference."""
-    reference.tried, reference.explained, reference.stopped = 0.0, 0, False
+    reference.tried, reference.explained, reference.calls, reference.stopped = 0.0, 0, 0, False
 
 
 def begin(o: Observation) -> None:

@@ -18,6 +18,7 @@ from autolab.rules import TABLE
 from autolab.torch_api.creation import from_numpy
 
 from . import complex_steps, differences, numpy_tensor
+from .meter import TooLong
 from .spec import Spec
 from .specs import row, told_domain
 
@@ -25,6 +26,7 @@ BY_DIFFERENCES = 1e-7  # relative: what differences say of a derivative
 ENOUGH = 1e-9  # relative: when no smaller step is asked
 OUT_OF_GRAPH = 1e-3  # relative: by how much the engine's derivative and the slope of forward differ where numbers left the graph
 LOOKS = 3  # calls, for each setting, until differences settle, and of which forward has to give the same on tensors
+MOST_CALLS = 5000  # of either rule, while explanations are tried in one check: what is tried most takes some hundreds
 GRAPHS = 8  # calls whose graphs are kept: a check goes back and forth between its calls
 
 
@@ -78,6 +80,7 @@ class Reference:
     began: float = 0.0
     explained: int = 0  # inputs, up to now
     stopped: bool = False  # whether a look for an explanation had to be ended
+    calls: int = 0  # of either rule, while explanations are tried
     hypothetical: bool = False  # while explanations are tried: what is right for other calls than those of the check, which needs no proof
 
     @functools.cached_property
@@ -300,9 +303,16 @@ class Reference:
 
     def raw(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
         """The rule for input `x` with these values, before any axis is summed."""
+        self.count()
         function, needs = self.rules[x]
         names = self.call_settings(names)
         return np.asarray(function(g, *(names.get(n) for n in needs)))
+
+    def count(self, calls: int = 1) -> None:
+        """Count calls of a rule, while explanations are tried; raise TooLong if they are too many."""
+        self.calls += self.hypothetical * calls
+        if self.hypothetical and self.calls > MOST_CALLS:
+            raise TooLong
 
     def gradient(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
         """What backward has to return for input `x`."""
