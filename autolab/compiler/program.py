@@ -271,7 +271,7 @@ class Builder:
             for i, name in enumerate(op.inputs):
                 if event.needs[i] and name in op.rules:
                     rule = op.rules[name]
-                    env = {rule.incoming: g, **{need: self.asked_for(record, need, settings) for need in rule.needs}}
+                    env = {rule.incoming: g, **rule.defaults, **{need: self.asked_for(record, need, settings) for need in rule.needs}}
                     found[i] = self.to.rule(op, rule, env)
         if op.kind == "elementwise" and len(event.args) > 1:
             shape, dtype = record.outs[0].sample.shape, record.outs[0].sample.dtype

@@ -50,14 +50,16 @@ class Rule:
     """A backward rule for one input: the function, and the names of what it asks for besides `g`.
 
     function: the formula, for arrays and Tensors. compute: what runs on arrays: the same, or a kernel that is equal to it and faster.
+    defaults: parameters that name no value, which keep their defaults.
     """
 
-    __slots__ = ("compute", "function", "incoming", "needs")
+    __slots__ = ("compute", "defaults", "function", "incoming", "needs")
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], is_known: Callable[[str], bool] = lambda name: True) -> None:
         self.function = self.compute = function
         self.incoming, *needs = function.__code__.co_varnames[: function.__code__.co_argcount]
-        self.needs = tuple(needs)
+        self.needs = without_defaults(function, needs, is_known) if function.__defaults__ else tuple(needs)
+        self.defaults = dict(zip(needs[::-1], (function.__defaults__ or ())[::-1])) if len(self.needs) < len(needs) else {}
 
 
 class Op:
@@ -89,9 +91,9 @@ class Op:
         self.name, self.forward, self.kind = name, forward, kind
         self.compute = forward  # what runs: the formula, or a kernel that is equal to it and faster (autolab.fast.kernel)
         self.inputs, self.settings, self.variadic = signature(forward)
-        self.rules = {argument: Rule(function) for argument, function in rules.items()}
         # What several rules ask for and nobody keeps: by name, the function, and what it asks for itself.
         self.shared = {name: (function, signature(function)[0]) for name, function in (shared or {}).items()}
+        self.rules = {argument: Rule(function, self.is_known) for argument, function in rules.items()}
         unknown = [argument for argument in rules if argument not in self.inputs]
         if unknown:
             raise TypeError(f"op {name!r}: rules for {unknown}, but forward takes {self.inputs}")
@@ -167,6 +169,10 @@ class Op:
             cls = self._classes[mask, name, numbers] = type(name, (base,), members)
         return cls
 
+    def is_known(self, name: str) -> bool:
+        """Is this the name of a value that a rule may ask for?"""
+        return name in self.shared or slot_for(self, name) is not None
+
     def shown(self, name: str) -> tuple[int, ...] | None:
         """The inputs that a node of this name shows: neither an index or a mask, nor what is a number under that name; None for all."""
         shown = tuple(i for i, n in enumerate(self.inputs) if n in self.rules and n != self.number.get(name))
@@ -209,6 +215,16 @@ def signature(forward: Callable[..., Any]) -> tuple[list[str], dict[str, Any], b
     return inputs, {name: defaults.get(name) for name in names[n:last]}, variadic
 
 
+def without_defaults(function: Callable[..., Any], needs: list[str], is_known: Callable[[str], bool]) -> tuple[str, ...]:
+    """What a rule asks for. A parameter that names no value keeps its default, as in any function; values come by position, before it."""
+    optional = needs[len(needs) - len(function.__defaults__ or ()) :]
+    kept = [name for name in needs if name not in optional or is_known(name)]
+    if kept != needs[: len(kept)]:
+        own = next(name for name in needs if name not in kept)
+        raise TypeError(f"a rule has the parameter {own!r}, which keeps its default, before {kept[-1]!r}: move it to the end")
+    return tuple(kept)
+
+
 class Plan:
     """Which rules to run for one set of inputs that need a gradient, and the fewest values to remember for them."""
 
@@ -226,6 +242,8 @@ class Plan:
         kept = [part for name in wanted for part in (op.shared[name][1] if name in op.shared else (name,))]
         for name in dict.fromkeys(kept):
             slot = slot_for(op, name)
+            if slot is None:
+                raise TypeError(f"op {op.name!r}: a rule asks for {name!r}, which is not an input, shape, setting or `out`")
             slot.start = sum(s.width for s in self.slots)
             self.slots.append(slot)
         # Rules are given values by number: first what was kept, then what they share.
@@ -237,11 +255,11 @@ class Plan:
         self.holds_values = op.holds or any(isinstance(slot, Value | Out | Values) for slot in self.slots)
 
 
-def slot_for(op: Op, name: str) -> Slot:
-    """The kind of memory that a parameter name of a rule stands for."""
+def slot_for(op: Op, name: str) -> Slot | None:
+    """The kind of memory that a parameter name of a rule stands for; None if it stands for nothing."""
     if name == "out":
         return Out(name, 0)
-    if name.startswith("out_"):
+    if name.startswith("out_") and name[4:].isdigit():
         return Out(name, int(name[4:]))
     if name in op.settings:
         return Setting(name, op.settings[name])
@@ -249,7 +267,7 @@ def slot_for(op: Op, name: str) -> Slot:
         return Values(name, 0) if op.variadic else Value(name, op.inputs.index(name))
     if name.endswith("_shape") and name[:-6] in op.inputs:
         return Shapes(name, 0) if op.variadic else Shape(name, op.inputs.index(name[:-6]))
-    raise TypeError(f"op {op.name!r}: a rule asks for {name!r}, which is not an input, shape, setting or `out`")
+    return None
 
 
 def from_the_end(axis: Any, ndim: int) -> Any:

@@ -25,6 +25,8 @@ def inlined(
     """
     if getattr(function, "__name__", "") != "<lambda>" or function.__code__.co_freevars:
         return None
+    if function.__defaults__ and not arguments.keys() >= {*function.__code__.co_varnames[: function.__code__.co_argcount]}:
+        return None  # the text does not tell what an argument is by default
     formula = expression(function)
     if formula is None or any(isinstance(n, ast.Lambda | ast.comprehension | ast.NamedExpr) for n in ast.walk(formula)):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -77,3 +78,95 @@ def test_forward_is_not_differenced_for_settings_that_are_only_tried():
     assert not check(spec, lambda g, x, power: g * x * np.cumsum(x)[-1]).passed
     others = [count for power, count in asked.items() if power != 0.5]
     assert others and max(others) < 12 < asked[0.5]
+
+
+def potential(a, *, q):
+    """The energy of some points: a loop over their pairs."""
+    total = 0.0
+    for i in range(len(a)):
+        for j in range(i):
+            total = total + q / (((a[i] - a[j]) ** 2).sum() + 0.1)
+    return total
+
+
+def forces(g, a, q):
+    between = a[:, None] - a
+    return (g * -2 * q * between / ((between**2).sum(-1, keepdims=True) + 0.1) ** 2).sum(1)
+
+
+def with_shapes(forward, rule, *shapes):
+    return Spec("potential", Op("potential", forward, GENERAL, a=rule), shapes=shapes, settings=({"q": 0.7}, {"q": 1.3}))
+
+
+def sizes_asked(spec, rule):
+    """How many numbers forward and the rule were called with, in the checks of this spec."""
+    sizes = set()
+    row = spec.row
+
+    def forward(a, *, q):
+        sizes.add(math.prod(a.shape))
+        return row.forward(a, q=q)
+
+    def backward(g, a, q):
+        sizes.add(math.prod(a.shape))
+        return rule(g, a, q)
+
+    right = {"a": row.rules["a"].function}
+    check(Spec("potential", Op("potential", forward, GENERAL, **right), shapes=spec.shapes, settings=spec.settings), backward)
+    return sizes
+
+
+@pytest.mark.parametrize("rule", [derivative_of_forward, forces])
+def test_a_loop_over_pairs_is_not_run_for_many_numbers(rule):
+    spec = with_shapes(potential, rule, ((4, 2),), ((5, 2),))
+    assert check(spec, forces).passed
+    assert max(sizes_asked(spec, lambda g, a, q: np.sin(forces(g, a, q)) * np.cumsum(a, 0))) < 100
+
+
+def test_a_rule_that_loops_over_pairs_is_not_run_for_many_numbers():
+    def loops(g, a, q):
+        found = np.zeros_like(a)
+        for i in range(len(a)):
+            for _ in range(len(a)):
+                found[i] += g * q * np.where(a[i] > 1, 3.0, 2.0) * a[i] / len(a)
+        return found
+
+    spec = with_shapes(lambda a, *, q: q * (a * a).sum(), lambda g, a, q: 2 * g * q * a, ((4, 2),), ((5, 2),))
+    assert max(sizes_asked(spec, loops)) < 100
+    assert max(sizes_asked(spec, lambda g, a, q: g * q * np.where(a > 1, 3.0, 2.0) * a)) > 1000  # where NumPy loops it is asked
+
+
+def test_a_look_without_an_end_is_ended_and_no_other_is_begun(monkeypatch):
+    looks = Counter()
+
+    def endless(wrong, x):
+        looks[x] += 1
+        while True:
+            pass
+
+    monkeypatch.setattr("autolab.check.diagnosis.explain.find_same_slip", endless)
+    monkeypatch.setattr("autolab.check.diagnosis.explain.SECONDS", 0.05)
+    report = check(THREE, unknown)
+    assert looks == {"x": 1} and {d.certainty for d in report.diagnoses} == {"unknown"} and not report.passed
+    monkeypatch.undo()
+    assert {d.certainty for d in check("mul", lambda g, x, y: (g, g)).diagnoses} == {"certain"}  # the next check looks again
+
+
+def test_each_submission_that_is_judged_by_one_reference_has_a_whole_budget():
+    reference = reference_of(THREE)
+
+    def spent():
+        judge(THREE, reference, LocalCandidate(unknown, reference, 5.0))
+        return reference.tried, reference.explained
+
+    assert len({spent() for _ in range(3)}) == 1
+
+
+def test_calls_of_the_rules_are_counted_whatever_look_makes_them(monkeypatch):
+    reference = reference_of(THREE)
+    judge(THREE, reference, LocalCandidate(unknown, reference, 5.0))
+    assert 100 < reference.calls < 2000
+    monkeypatch.setattr("autolab.check.run.reference.MOST_CALLS", 100)
+    judge(THREE, reference, LocalCandidate(unknown, reference, 5.0))
+    assert reference.stopped and reference.calls <= 130  # the one that was too many, of several g perhaps
+    assert {d.certainty for d in check(THREE, unknown).diagnoses} == {"unknown"}

@@ -410,3 +410,22 @@ def test_what_cancels_is_0_whatever_rounding_leaves_of_it():
     seen = observe(Reference.of("square"), names, np.ones(2), [np.array([1e-17, 0.0])])
     assert seen.gave("x", np.array([0.0, -2e-17]))
     assert not seen.gave("x", np.array([1e-8, 0.0]))
+
+
+def slope_of_square(g, x, out, doubled=True):
+    return 2 * g * x if doubled else g * x
+
+
+@pytest.mark.parametrize("rule", [slope_of_square, lambda g, x, out, doubled=True: 2 * g * x if doubled else g * x])
+def test_a_right_rule_keeps_its_own_defaults(rule):
+    spec = Spec("squared", Op("squared", lambda x: x * x, ELEMENTWISE, x=rule))
+    assert check(spec, lambda g, x: 2 * g * x).passed
+    assert not check(spec, lambda g, x: g * x).passed
+    assert diagnose(lambda g, x: g * x, (lambda x: x * x, rule), [np.array([0.3, 1.7, -0.4])])
+    assert not diagnose(lambda g, x: 2 * g * x, (lambda x: x * x, rule), [np.array([0.3, 1.7, -0.4])])
+
+
+def test_a_right_rule_that_asks_for_what_is_no_value_is_refused():
+    spec = Spec("squared", Op("squared", lambda x: x * x, ELEMENTWISE, x=lambda g, x, doubled: 2 * g * x if doubled else g * x))
+    with pytest.raises(TypeError, match="a rule asks for 'doubled', which is not an input"):
+        check(spec, lambda g, x: g * x)

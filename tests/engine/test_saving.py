@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
+from autolab.engine.op import ELEMENTWISE, Op
 
 
 def saved(y):
@@ -193,3 +194,47 @@ def test_what_has_no_derivative_says_so_in_backward(lib):
     assert values.requires_grad and values.grad_fn.name() == "Unique2Backward0"
     with pytest.raises(NotImplementedError, match="the derivative for '_unique2' is not implemented"):
         values.sum().backward()
+
+
+def scaled_by_default(**details):
+    return Op("scaled", lambda x: 3 * x, ELEMENTWISE, **details)
+
+
+@pytest.mark.parametrize("rule", [lambda g, factor=3: g * factor, lambda g, x_shape, factor=3: g * factor + 0 * x_shape[0]])
+def test_a_parameter_that_names_no_value_keeps_its_default(rule):
+    x = torch.ones(2, requires_grad=True)
+    row = scaled_by_default(x=rule)
+    assert torch.autograd.grad(row(x).sum(), x)[0].tolist() == [3.0, 3.0]
+    assert torch.func.grad(lambda x: row(x).sum())(x.detach()).tolist() == [3.0, 3.0]
+    assert torch.func.jvp(row, (x.detach(),), (x.detach(),))[1].tolist() == [3.0, 3.0]
+
+
+def test_a_default_is_kept_in_a_compiled_program():
+    x = torch.ones(2, requires_grad=True)
+    row = scaled_by_default(x=lambda g, factor=3: g * factor)
+    torch.compile(lambda x: row(x).sum())(x).backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_a_default_is_kept_where_nothing_is_generated(monkeypatch):
+    monkeypatch.setattr("autolab.engine.op.CODEGEN", {})
+    x = torch.ones(2, requires_grad=True)
+    scaled_by_default(x=lambda g, factor=3: g * factor)(x).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_a_parameter_with_a_default_that_names_a_value_is_given_it():
+    x = torch.ones(2, requires_grad=True)
+    scaled_by_default(x=lambda g, x=None: 3 * g * x)(x).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_a_default_before_a_value_is_refused():
+    with pytest.raises(TypeError, match="'factor', which keeps its default, before 'x': move it to the end"):
+        scaled_by_default(x=lambda g, factor=3, x=None: g * factor)
+
+
+def test_a_parameter_that_names_no_value_is_refused():
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(TypeError, match="a rule asks for 'factor', which is not an input"):
+        scaled_by_default(x=lambda g, factor: g * factor)(x)

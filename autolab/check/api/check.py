@@ -18,6 +18,7 @@ from autolab.utils.collector import collector_paused
 
 from ..behaviour.behaviours import BEHAVIOURS
 from ..behaviour.scenes import LocalPlayer
+from ..diagnosis.budget import begin_check
 from ..diagnosis.diagnosis import Diagnosis
 from ..run.candidate import BrokenSource, Candidate, LocalCandidate, from_source
 from ..run.cases import Case, cases, known_cases
@@ -129,6 +130,7 @@ def judge(
     True
     """
     start = time.perf_counter()
+    begin_check(reference)
     with np.errstate(all="ignore"):
         with _fitting(spec, reference):
             drawn = list(known_cases(spec, reference, seed) if drawn is None else drawn)

@@ -2,14 +2,20 @@
 
 The unit is an operation on a small array, some microseconds. All inputs of a check share one budget, of which a part is left for each.
 Slips on a tape have a budget of their own (`tape_slips.py`), since they are often what is found. What is tried is counted whether or not
-an earlier check worked it out already. When the budget is spent, what was seen by then is said.
+an earlier check worked it out already. When the budget is spent, what was seen by then is said. Looks that are not counted here call one
+of the two rules, and each call is (`Reference.count`).
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..run.observation import Observation
+from ..run.reference import Reference
 
 MOST = 20000
 LEAST = 7000  # for a second input; half of it for a third, a third for a fourth
@@ -18,6 +24,11 @@ NUMBERS = 9600  # in the arrays of a call: with so many, one operation counts tw
 FORMULA = 12  # a wrong formula, or a slip in a chain of rows
 CALL = 150  # the right rule on other numbers, forward and back
 ROW = 15  # a row of a function that is run again, forward and back
+
+
+def begin_check(reference: Reference) -> None:
+    """Nothing is spent yet: a grader asks about many submissions with one reference."""
+    reference.tried, reference.explained, reference.calls, reference.stopped = 0.0, 0, 0, False
 
 
 def begin(o: Observation) -> None:
@@ -39,3 +50,35 @@ def affordable(o: Observation, work: float, share: float = 1.0) -> bool:
 def size(o: Observation) -> float:
     """By how much an operation counts for more than one on small arrays."""
     return 1 + sum(map(np.size, (*o.inputs, o.g))) / NUMBERS
+
+
+def lines_run(call: Callable[[], Any]) -> int:
+    """How many lines of Python a call runs, each as often as it does: a count of its loops.
+
+    >>> lines_run(lambda: [k for k in range(200)]) - lines_run(lambda: [k for k in range(100)]) >= 100
+    True
+    """
+    count = 0
+
+    def look(frame: Any, event: str, _: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def lines_for_each(run: Callable[[slice], Any], few: int) -> float:
+    """How many lines more `run` runs for each number more, about: 0 where NumPy does it all; of a loop over pairs more than `few`.
+
+    It is given a piece of the numbers, each time another one: what it worked out for the same ones it may know.
+    """
+    run(slice(few))  # what is worked out once, is now
+    one, two = (lines_run(lambda part=part: run(part)) for part in (slice(few, 2 * few), slice(2 * few, 4 * few)))  # type: ignore[misc]
+    return (two - one) / few

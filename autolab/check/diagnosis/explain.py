@@ -12,8 +12,11 @@ import numpy as np
 
 from autolab.utils.collector import collector_paused
 
+from ..run.cases import forget
+from ..run.limit import SECONDS, limit
+from ..run.meter import TooLong
 from ..run.observation import TOLERANCE, Observation, Right, close, error_of, number
-from ..run.reference import stretched_axes
+from ..run.reference import Reference, stretched_axes
 from .budget import FORMULA, affordable, begin, size
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .failures import setting_of_wrong_calls
@@ -66,11 +69,13 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     about = f"The gradient for {x} "
     if all(o.got[x] is None for o in wrong):
         return diagnosis("none", "certain", about + "is None", **more)
+    reference = observations[0].reference
     begin(observations[0])
-    with warnings.catch_warnings(), collector_paused(), observations[0].reference.trying():
+    with warnings.catch_warnings(), collector_paused(), reference.trying():
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
-        found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
-        repair = find_repair(observations, x) if found is None or not found.sure or _may_be_chance(found) else None
+        found = _in_time(reference, lambda: mistake([o for o in observations if o.failed or o.got[x] is not None], x))
+        is_open = found is None or not found.sure or _may_be_chance(found)
+        repair = find_repair(observations, x) if is_open and not reference.stopped else None
     is_known = found is not None
     more["seen"] = (found.family, *(other.name for other in found.also), *found.parts) if found else ()
     if repair:
@@ -96,6 +101,19 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     more["alternatives"] = (*(other.name for other in also), *found.parts)
     said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in also)])
     return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, found.hint, **more)
+
+
+def _in_time(reference: Reference, look: Callable[[], Mistake | None]) -> Mistake | None:
+    """What a look finds, unless a look in this check ran for so long that its counts must be wrong: then nothing more is looked for."""
+    if reference.stopped:
+        return None
+    try:
+        with limit(SECONDS, busy=True):
+            return look()
+    except TooLong:
+        reference.stopped = True
+        forget()  # what was half worked out
+        return None
 
 
 def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:

@@ -136,7 +136,9 @@ class Question:
         at = self.inputs if at is None else at
         if not self.reference.takes(at):
             return None
-        answer = self.candidate.call(at, self.settings, tuple(gs))
+        gs = tuple(gs)
+        self.reference.count(len(gs))
+        answer = self.candidate.call(at, self.settings, gs)
         return None if answer.fault else [dict(zip(self.reference.inputs, got, strict=False)) for got in answer.gradients]
 
 

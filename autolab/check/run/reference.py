@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd import enable_grad, grad, no_grad
-from autolab.engine.op import Op
+from autolab.engine.op import Op, without_defaults
 from autolab.rules import TABLE
 from autolab.torch_api.creation import from_numpy
 
 from . import complex_steps, differences, numpy_tensor
+from .meter import TooLong
 from .spec import Spec
 from .specs import row, told_domain
 
@@ -25,6 +26,7 @@ BY_DIFFERENCES = 1e-7  # relative: what differences say of a derivative
 ENOUGH = 1e-9  # relative: when no smaller step is asked
 OUT_OF_GRAPH = 1e-3  # relative: by how much the engine's derivative and the slope of forward differ where numbers left the graph
 LOOKS = 3  # calls, for each setting, until differences settle, and of which forward has to give the same on tensors
+MOST_CALLS = 5000  # of either rule, while explanations are tried in one check: what is tried most takes some hundreds
 GRAPHS = 8  # calls whose graphs are kept: a check goes back and forth between its calls
 
 
@@ -77,6 +79,8 @@ class Reference:
     tried: float = 0.0  # how much a check has tried to explain, and had when it came to this input: see `diagnosis/budget.py`
     began: float = 0.0
     explained: int = 0  # inputs, up to now
+    stopped: bool = False  # whether a look for an explanation had to be ended
+    calls: int = 0  # of either rule, while explanations are tried
     hypothetical: bool = False  # while explanations are tried: what is right for other calls than those of the check, which needs no proof
 
     @functools.cached_property
@@ -105,6 +109,7 @@ class Reference:
             return cls._of_function(reference, arrays)
         if any(rule.function is differences.derivative_of_forward for rule in reference.rules.values()):
             return cls._of_forward(reference)
+        reference.plan(reference.mask)  # raises TypeError if a rule asks for what is no value
         return cls(
             reference.name,
             reference,
@@ -120,6 +125,8 @@ class Reference:
     def _of_pair(cls, forward: Callable, backward: Callable, arrays: Sequence[np.ndarray]) -> Reference:
         inputs, wants = input_names(forward, arrays), parameters(backward)[1:]
         known = {*inputs, *(f"{x}_shape" for x in inputs), "out", *settings_of(forward, arrays)}
+        if getattr(backward, "__defaults__", None) and not known.issuperset(wants):
+            wants = without_defaults(backward, [*wants], known.__contains__)
         needs = wants if known.issuperset(wants) else inputs  # by name if the names are known, else in order
 
         def rule(position: int) -> Callable:
@@ -296,9 +303,16 @@ class Reference:
 
     def raw(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
         """The rule for input `x` with these values, before any axis is summed."""
+        self.count()
         function, needs = self.rules[x]
         names = self.call_settings(names)
         return np.asarray(function(g, *(names.get(n) for n in needs)))
+
+    def count(self, calls: int = 1) -> None:
+        """Count calls of a rule, while explanations are tried; raise TooLong if they are too many."""
+        self.calls += self.hypothetical * calls
+        if self.hypothetical and self.calls > MOST_CALLS:
+            raise TooLong
 
     def gradient(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
         """What backward has to return for input `x`."""
@@ -336,7 +350,8 @@ class Reference:
     def names_of_rule(self, x: str, g: Any, names: Mapping[str, Any]) -> dict[str, Any]:
         """Every name that a formula in place of the rule for `x` may use, its functions among them."""
         function, _ = self.rules[x]
-        return {**function.__globals__, **self.call_settings(names), "g": g}
+        by_default = {name: p.default for name, p in inspect.signature(function).parameters.items() if p.default is not p.empty}
+        return {**function.__globals__, **by_default, **self.call_settings(names), "g": g}
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> bool:

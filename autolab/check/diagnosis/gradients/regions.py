@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from ...run.observation import Observation, number
+from ..budget import affordable, lines_for_each
 from ..diagnosis import Mistake
 from ..quiet import quiet
 
 POINTS = 1500
+CURVES = 100  # what it counts for to ask both rules about them: see `budget.py`
+MOST_LINES = 30_000  # of Python, that one of them may run more for so many numbers than for a few
 MOST_INTERVALS = 2
 MOST_PIECES = 4  # in which the gradient is another multiple of the right one
 FEWEST = 12  # points in an interval
@@ -108,11 +111,25 @@ def _times(ratio: float) -> str:
 def _is_of_each(o: Observation, x: str, g: np.ndarray, inputs: list[np.ndarray]) -> bool:
     """Of a sum or mean: does the derivative at each place depend on the numbers there alone?"""
     # Of a few: a matrix that is made of many takes long.
-    few = [a[:: max(1, POINTS // FEWEST)] for a in inputs]
-    half = len(few[0]) // 2
-    others = [np.concatenate([a[:half], a[half:][::-1]]) for a in few]
+    step = POINTS // FEWEST
+    half = FEWEST // 2
+    few = [a[::step] for a in inputs]
+    others = [np.concatenate([a[:half], b[half:]]) for a, b in zip(few, (a[1::step] for a in inputs), strict=True)]
     right, changed = (o.reference.gradient(x, g, o.reference.environment(some, o.settings)) for some in (few, others))
     return right.shape == few[0].shape and bool(np.array_equal(changed[:half], right[:half]))
+
+
+def _is_affordable(o: Observation, x: str, g: np.ndarray, inputs: list[np.ndarray]) -> bool:
+    """May both rules be asked about so many numbers? A loop over pairs of them would run for minutes, and the engine keeps each step."""
+
+    def right(part: slice) -> None:
+        o.reference.gradient(x, g[part] if g.ndim else g, o.reference.environment([a[part] for a in inputs], o.settings))
+
+    def yours(part: slice) -> None:
+        if o.ask:
+            o.ask([g[part] if g.ndim else g], tuple(a[part] for a in inputs))
+
+    return affordable(o, CURVES) and all(lines_for_each(rule, FEWEST) * POINTS <= MOST_LINES for rule in (right, yours))
 
 
 def _curves(wrong: Sequence[Observation], x: str) -> Iterator[Curve]:
@@ -130,6 +147,8 @@ def _curves(wrong: Sequence[Observation], x: str) -> Iterator[Curve]:
     g = rng.uniform(0.5, 2, POINTS) * rng.choice([-1.0, 1.0], POINTS) if each else np.asarray(rng.uniform(0.5, 2))
     try:
         if not each and not _is_of_each(o, x, g, inputs):
+            return
+        if not _is_affordable(o, x, g, inputs):
             return
         known = o.reference.environment(inputs, o.settings)
         want = np.broadcast_to(o.reference.gradient(x, g, known), (POINTS,))
