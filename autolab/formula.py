@@ -57,7 +57,7 @@ def _statement(file: str, start: int, end: int) -> ast.Module:
 
 def forget() -> None:
     """Forget what was read: a file of the same name may hold another text."""
-    for kept in (functions_at, _statement, expression):
+    for kept in (functions_at, _statement, expression, body, parameters):
         kept.cache_clear()
 
 

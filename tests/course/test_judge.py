@@ -1,8 +1,10 @@
 """What crosses between sandbox and judge, and what the judge remembers; the sandbox is in this process here."""
 
 import json
+import pickle
 import socket
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -35,7 +37,7 @@ def session(answer, code=SQUARE, asked=None, busy=0.0):
             asked.append(what)
         if what != "put":
             return handlers[what](*arguments)
-        name, arguments = opened(arguments[0])  # behind it: how long is waited
+        name, arguments = pickle.loads(arguments[0][protocol.PREFIX.size :])  # behind it: how long is waited
         reply = protocol.encode({"ok": handlers[name](*arguments)})
         head, _ = protocol.PREFIX.unpack(reply[:8])
         return Reply(SimpleNamespace(broken=False), reply[8 : 8 + head], reply[8 + head :])
@@ -155,20 +157,67 @@ def told(error):
     raise RemoteError(f"{type(error).__name__}: {error}")
 
 
+ARRAYS = (
+    np.ones((2, 3)), np.arange(4)[::2], np.ones((2, 3), np.float32).T, np.array([True, False]), np.array(2.5), np.zeros((0, 3)),
+)  # fmt: skip
+
+
+def asked(*arguments):
+    """What a session gets of a question."""
+    near, far = socket.socketpair()
+    with near, far:
+        far.sendall(protocol.question("call", arguments))
+        return handlers._question(near)[1]
+
+
 def test_an_array_arrives_as_the_engine_knows_it():
-    for array in (
-        np.ones((2, 3)),
-        np.arange(4)[::2],
-        np.ones((2, 3), np.float32).T,
-        np.array([True, False]),
-        np.array(2.5),
-        np.zeros((0, 3)),
-    ):
-        got = opened(protocol.encode(array))
-        assert got.dtype is np.dtype(array.dtype.str)
-        assert got.flags.writeable
-        assert got.shape == array.shape
-        assert np.array_equal(got, array)
+    for array in ARRAYS:
+        for got in (opened(protocol.encode(array)), *asked(array)):
+            assert got.dtype is np.dtype(array.dtype.str)
+            assert got.flags.writeable
+            assert got.shape == array.shape
+            assert np.array_equal(got, array)
+
+
+def test_an_array_that_is_asked_about_twice_is_two_arrays():
+    first, second = asked(ARRAYS[0], ARRAYS[0])
+    first[:] = 5
+    assert np.array_equal(second, np.ones((2, 3)))
+
+
+def test_what_a_student_gets_in_a_call_owns_its_memory():
+    got = []
+    shell = SimpleNamespace(user_ns={"f": lambda *a, **k: got.extend([*a, *k.values()])})
+    arguments = asked("f", (ARRAYS[0], [ARRAYS[1], 2]), {"c": ARRAYS[2]}, [])
+    Handlers(shell, None).call(*arguments)
+    a, (b, two), c = got
+    assert all(x.base is None for x in (a, b, c)) and two == 2
+
+
+def test_only_plain_data_is_asked_about():
+    for value in (object(), [judge.Judge], {"f": len}, np.array([object()])):
+        with pytest.raises(TypeError, match="handed over"):
+            protocol.question("call", (value,))
+    with pytest.raises(ValueError, match="too long"):
+        protocol.question("call", ("x" * (protocol.TEXT + 1),))
+
+
+class Evil:
+    """Leaves a trace where it is unpickled."""
+
+    traces: ClassVar[list] = []
+
+    def __reduce__(self):
+        return self.traces.append, (1,)
+
+
+def test_the_judge_reads_no_pickle():
+    evil = pickle.dumps(Evil())
+    for body in (evil, protocol.question("call", (1,))[protocol.PREFIX.size :]):
+        for message in (protocol.PREFIX.pack(0, len(body)) + body, protocol.PREFIX.pack(len(body), 0) + body):
+            with pytest.raises(protocol.Broken, match="not an answer"):
+                exchanged(message)
+    assert not Evil.traces
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 import os
 import re
 import time
+import zlib
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from autolab import formula
 from autolab.course.grading.derivatives import is_plain
 from autolab.course.grading.grade import COMPLEX, SUSPICIOUS, _reasons
 from autolab.course.grading.roots import has_negative_root
@@ -15,6 +17,7 @@ from autolab.course.grading.sandbox import Limits, Sandbox, best_mode
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
 from autolab.course.release import form_of_source
+from autolab.engine.tensor import TABLE
 
 from .engine_users import HONEST, LATE, NUMERIC, RIGHT, USERS
 from .hostile import TEXT
@@ -100,6 +103,26 @@ def test_no_formula_of_the_table_is_left_where_the_engine_takes_no_derivatives()
     with_formulas, without = said
     assert "autolab.check.run.exercises.softmax_back" in with_formulas
     assert without == []
+
+
+FORMULA_TEXTS = """
+import gc, zlib
+gc.unfreeze()
+texts = {text for found in gc.get_objects() for text in gc.get_referents(found) if type(text) is str and 8 < len(text) < 500}
+print(len(CODES.intersection(zlib.crc32(text.encode("utf-8", "replace")) for text in texts)))
+"""
+
+
+def test_the_text_of_no_formula_is_left_where_the_engine_takes_no_derivatives():
+    texts = {formula.body(rule.function) for row in TABLE.values() for rule in row.rules.values()}
+    codes = {zlib.crc32(text.encode()) for text in texts if len(text) > 8 and " " in text}
+    said = []
+    with Sandbox("bubblewrap", LIMITS) as first:
+        for box in (first, first.without_derivatives):
+            session = box.open()
+            said.append(session.ask("run", FORMULA_TEXTS.replace("CODES", repr(codes)), "a")["text"])
+            session.close()
+    assert int(said[0]) > 50 and int(said[1]) == 0
 
 
 VALUES = """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import pickle
 import re
 import signal
 import socket
@@ -207,7 +208,7 @@ class Handlers:
             "plays": self.plays,
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
-        self._receive, self._send, self._encode, self._timer = protocol.receive, protocol.send, protocol.encode, signal.setitimer
+        self._receive, self._send, self._encode, self._timer = _question, protocol.send, protocol.encode, signal.setitimer
 
     def loop(self) -> None:
         """Answer until the other side is gone."""
@@ -318,8 +319,8 @@ class Handlers:
 
     def call(self, name: str, arguments: tuple, keywords: dict, tensors: list[int]) -> Any:
         """A function on plain values; `tensors` are the positions that arrive as tensors."""
-        values = [_tensor(a) if i in tensors else a for i, a in enumerate(arguments)]
-        return _plain(self._object(name)(*values, **keywords))
+        values = [_tensor(a) if i in tensors else _own(a) for i, a in enumerate(arguments)]
+        return _plain(self._object(name)(*values, **_own(keywords)))
 
     def plays(self, what: Any, exercise: str, scenes: list) -> list:
         """Scenes of an exercise on behaviour, each on its draws, as far as a short time allows; the judge asks for the others alone."""
@@ -353,6 +354,11 @@ class Handlers:
             return self.shell.user_ns[what]
         except KeyError:
             raise NameError(f"name {what!r} is not defined") from None
+
+
+def _question(connection: Any) -> tuple[str, tuple]:
+    """The next question. It is the judge's, and may be a pickle; answers never are."""
+    return pickle.loads(protocol.receive_raw(connection)[1])
 
 
 def _changed(before: Any, after: Any) -> list | None:
@@ -400,6 +406,15 @@ def _kind(value: Any) -> str:
 
 def _tensor(value: Any) -> Any:
     return from_numpy(np.array(value))
+
+
+def _own(value: Any) -> Any:
+    """The same with arrays that own their memory, as those do that a student makes: in a message they lie in its bytes."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_own(v) for v in value)
+    if isinstance(value, dict):
+        return {k: _own(v) for k, v in value.items()}
+    return np.array(value) if isinstance(value, np.ndarray) else value
 
 
 def _plain(value: Any) -> Any:

@@ -97,7 +97,7 @@ class SandboxCandidate:
     def question(self, cases: Sequence[Any]) -> bytes:
         """All calls in one question."""
         calls = [self._call(c.inputs, c.settings, c.upstream, c.between) for c in cases]
-        return protocol.encode(("rules", (self.name, self.inputs, self.differentiable, self.defaults, calls)))
+        return protocol.question("rules", (self.name, self.inputs, self.differentiable, self.defaults, calls))
 
     def prepare(self, question: bytes) -> str | None:
         """Ask for all calls at once, and keep what comes back; what is returned is the same for the same answers.
@@ -218,7 +218,7 @@ class SandboxPlayer:
         """All scenes in one question."""
         scenes = [scene.name for scene in BEHAVIOURS[self.exercise].scenes]
         played = [(scene, [_arrays(inputs) for inputs in both]) for scene, both in zip(scenes, draws, strict=True)]
-        return protocol.encode(("plays", (self.name, self.exercise, played)))
+        return protocol.question("plays", (self.name, self.exercise, played))
 
     def prepare(self, question: bytes) -> str | None:
         """Ask for all scenes at once, and keep what comes back; what is returned is the same for the same answers.
@@ -246,7 +246,7 @@ class SandboxPlayer:
             answer = self._prepared()
             if answer is None:
                 self.more = True
-                question = protocol.encode(("play", (self.name, self.exercise, scene, _arrays(inputs))))
+                question = protocol.question("play", (self.name, self.exercise, scene, _arrays(inputs)))
                 answer = self.ask("put", question, ALONE).read()
             if answer["fault"] is not None:
                 phase, kind, text, line = answer["fault"]

@@ -288,10 +288,10 @@ class Session:
 
     def ask(self, what: str, *arguments: Any) -> Any:
         """The answer to a question. Raises Broken if there is none, RemoteError if the student's code raised."""
-        return self.put(protocol.encode((what, arguments))).read()
+        return self.put(protocol.question(what, arguments)).read()
 
     def put(self, question: bytes, share: float = 1.0) -> Reply:
-        """What comes back for a question that `protocol.encode` made of a name and its arguments. Raises Broken if nothing does.
+        """What comes back for a question that `protocol.question` made of a name and its arguments. Raises Broken if nothing does.
 
         `share`: how much of the seconds that a cell may take are waited for it.
         """
