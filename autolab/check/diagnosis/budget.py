@@ -28,7 +28,7 @@ ROW = 15  # a row of a function that is run again, forward and back
 
 def begin_check(reference: Reference) -> None:
     """Nothing is spent yet: a grader asks about many submissions with one reference."""
-    reference.tried, reference.explained, reference.calls, reference.stopped = 0.0, 0, 0, False
+    reference.tried, reference.explained, reference.repairing, reference.calls, reference.stopped = 0.0, 0, 0, 0, False
 
 
 def begin(o: Observation) -> None:

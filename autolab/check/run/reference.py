@@ -79,6 +79,7 @@ class Reference:
     tried: float = 0.0  # how much a check has tried to explain, and had when it came to this input: see `diagnosis/budget.py`
     began: float = 0.0
     explained: int = 0  # inputs, up to now
+    repairing: int = 0  # the work of repairs: see `diagnosis/repairs/search.py`
     stopped: bool = False  # whether a look for an explanation had to be ended
     calls: int = 0  # of either rule, while explanations are tried
     hypothetical: bool = False  # while explanations are tried: what is right for other calls than those of the check, which needs no proof

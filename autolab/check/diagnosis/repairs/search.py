@@ -21,7 +21,8 @@ from ..quiet import quiet
 from .edits import Edit, Pool, edits, is_array, is_number
 from .schema import Schema, Site
 
-MOST = 50_000  # questions that the sites of a rule ask in one search
+MOST = 50_000  # questions that the sites of a rule ask in the searches of one check
+LEAST = 12_000  # of them, where other inputs have had theirs
 FOR_A_CALL = 25  # what a call costs besides, in questions
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 PERTURBED = 1.3717  # a factor that no rule has
@@ -33,7 +34,7 @@ class Repair:
     def __init__(self, observations: Sequence[Observation], x: str, candidate: LocalCandidate, every: bool = False):
         self.observations, self.x, self.candidate = observations, x, candidate
         self.first, *self.others = observations
-        self.work = 0
+        self.work, self.most = 0, max(MOST - self.first.reference.repairing, LEAST)
         self.schema = Schema(candidate.methods)
         self.rule = candidate.with_methods(self.schema.methods)
         asked = [*self.first.reference.differentiable()]
@@ -144,7 +145,7 @@ class Repair:
         self.several: dict[Any, dict[int, Callable]] = {}
         found: list[tuple[float, Edit, tuple[Site, ...]]] = []
         for cost, edit, sites in self.all_edits():
-            if self.work > MOST or (found and cost > found[0][0]):
+            if self.work > self.most or (found and cost > found[0][0]):
                 break
             if any(edit.family == other.family for _, other, _ in found):
                 continue
@@ -209,6 +210,8 @@ def find_repair(observations: Sequence[Observation], x: str, every: bool = False
             found = repair.search() if repair.note() else []
     except TooLong:
         return None
+    finally:
+        first.reference.repairing += repair.work
     if not found:
         return None
     (_, edit, sites), *others = found
