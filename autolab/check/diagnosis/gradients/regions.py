@@ -129,7 +129,11 @@ def _is_affordable(o: Observation, x: str, g: np.ndarray, inputs: list[np.ndarra
         if o.ask:
             o.ask([g[part] if g.ndim else g], tuple(a[part] for a in inputs))
 
-    return affordable(o, CURVES) and all(lines_for_each(rule, FEWEST) * POINTS <= MOST_LINES for rule in (right, yours))
+    if not affordable(o, CURVES):
+        return False
+    if (key := ("lines for each", x)) not in o.about_right:
+        o.about_right[key] = lines_for_each(right, FEWEST)
+    return o.about_right[key] * POINTS <= MOST_LINES and lines_for_each(yours, FEWEST) * POINTS <= MOST_LINES
 
 
 def _curves(wrong: Sequence[Observation], x: str) -> Iterator[Curve]:
