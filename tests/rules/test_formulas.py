@@ -51,8 +51,9 @@ def test_what_is_looked_for_is_found():
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_the_functions_on_a_line_are_those_of_the_whole_file(path):
     whole = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Lambda | ast.FunctionDef)]
-    for line in {node.lineno for node in whole}:
-        expected = [ast.dump(n, include_attributes=True) for n in whole if n.lineno == line]
+    first = {n: min(d.lineno for d in (*getattr(n, "decorator_list", ()), n)) for n in whole}  # as a code object counts
+    for line in set(first.values()):
+        expected = [ast.dump(n, include_attributes=True) for n in whole if first[n] == line]
         assert [ast.dump(n, include_attributes=True) for n in functions_at(str(path), line)] == expected
 
 
