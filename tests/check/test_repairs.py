@@ -342,10 +342,10 @@ def test_a_rule_that_raises_is_mended_too():
 
 def test_no_name_of_a_family_is_new():
     from autolab.check.api.points import CREDIT
-    from autolab.check.diagnosis.repairs import edits
+    from autolab.check.diagnosis.repairs import calls, edits
 
     known = edits.FUNCTIONS.values()
-    assert {family for family, _ in known} | set(edits.DROPPED.values()) | set(edits.FAMILY_OF.values()) <= set(CREDIT)
+    assert {family for family, _ in known} | set(calls.DROPPED.values()) | set(calls.FAMILY_OF.values()) <= set(CREDIT)
     for case in PLANTED:
         seen, _ = observations(case)
         assert find_repair(seen, case.x or seen[0].reference.inputs[0]).family in CREDIT

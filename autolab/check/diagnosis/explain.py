@@ -45,6 +45,7 @@ from .gradients.series import find_matrix_series, find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
 from .quiet import quiet
+from .repairs.beside import may_be_chance, with_repair
 from .repairs.search import find_repair
 from .replays.early_sums import early_unbroadcast
 from .replays.orders import find_order
@@ -74,12 +75,12 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     with warnings.catch_warnings(), collector_paused(), reference.trying():
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = _in_time(reference, lambda: mistake([o for o in observations if o.failed or o.got[x] is not None], x))
-        is_open = found is None or not found.sure or _may_be_chance(found)
+        is_open = found is None or not found.sure or may_be_chance(found)
         repair = find_repair(observations, x) if is_open and not reference.stopped else None
     is_known = found is not None
     more["seen"] = (found.family, *(other.name for other in found.also), *found.parts) if found else ()
     if repair:
-        found = _with_repair(found, repair)
+        found = with_repair(found, repair)
     invariant = _invariant(answered, x)
     where = setting_of_wrong_calls(answered, [error_of(o, x) > TOLERANCE for o in answered])
     if where and not is_known:
@@ -114,40 +115,6 @@ def _in_time(reference: Reference, look: Callable[[], Mistake | None]) -> Mistak
         reference.stopped = True
         forget()  # what was half worked out
         return None
-
-
-def _with_repair(found: Mistake | None, repair: Mistake) -> Mistake:
-    """The change that makes the rule right, which is a fact; then what is only likely, if it says more than where it is wrong."""
-    if found is None or (any(words in found.text for words in SEEN_ONLY) and ";" not in found.text):  # a place is said after it
-        return repair
-    if found.sure:
-        if AGREES.get(found.family, set()) & {repair.family, *repair.parts}:
-            return replace(found, text=f"{found.text}: it {repair.text.partition('; besides')[0]}")
-        return replace(
-            found, text=f"{repair.text}. In its numbers, it {found.text}", hint=repair.family, parts=(*found.parts, repair.family)
-        )
-    if "has two mistakes" in found.text and repair.family != "setting":  # where one is enough
-        return repair
-    guesses = [found.text, *(other.text for other in found.also if A_STEP not in other.text)]
-    text = ". Or it ".join([f"{repair.text}. Perhaps it {guesses[0]}", *guesses[1:]])
-    parts = (*(other.name for other in found.also), *found.parts, repair.family)
-    return replace(found, text=text, also=(), hint=found.hint or repair.family, parts=parts)
-
-
-def _may_be_chance(found: Mistake) -> bool:
-    """Is it true of the numbers, and perhaps not what was written: a term that vanishes for another value, or a bare number?"""
-    if found.family in ("constant", "places"):
-        return found.text.endswith("everywhere") or any(words in found.text for words in OF_ENTRIES)
-    return found.family in OF_NUMBERS
-
-
-OF_NUMBERS = {"variable", "setting", "diagonal only", "upstream collapsed", "upstream only", "wrong axis"}
-OF_ENTRIES = ("where it should not be", "right except", "wrong where")
-# What says the same of the source as of the numbers.
-AGREES = {"variable": {"variable", "swapped"}, "wrong axis": {"axis", "wrong axis"}, "setting": {"number", "size"}, "places": {"places"}}
-# What is seen of a gradient, and says little of the rule.
-SEEN_ONLY = ("with wrong factors", "reaches other entries", "also reaches", "but not always the same one",
-             "has the right numbers in the wrong places")  # fmt: skip
 
 
 def _shapes(o: Observation) -> str:

@@ -18,8 +18,9 @@ from ...run.observation import TOLERANCE, Observation, error
 from ...run.reference import sum_to
 from ..diagnosis import Mistake
 from ..quiet import quiet
-from .edits import Edit, Pool, edits, is_array, is_number
+from .edits import edits
 from .schema import Schema, Site
+from .values import Edit, Pool, is_array, is_number
 
 MOST = 50_000  # questions that the sites of a rule ask in the searches of one check
 LEAST = 12_000  # of them, where other inputs have had theirs

@@ -1,0 +1,233 @@
+"""The changes that are tried where a rule calls a function: another one, none, another axis, other arguments."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from autolab.formula import expression
+
+from ...run.meter import of_library
+from .schema import MOST_HELPERS, Site
+from .values import Change, Edit, Pool, flipped, instead, is_array, shape_of, short, then, transposed
+
+NEIGHBOURS = (
+    ("sin", "cos", "tan"), ("sinh", "cosh", "tanh"), ("exp", "expm1", "exp2"), ("log", "log1p", "log2", "log10"), ("sqrt", "square"),
+    ("floor", "ceil", "round", "trunc", "rint"), ("maximum", "minimum"), ("max", "min", "argmax", "argmin"), ("amax", "amin"),
+    ("arcsin", "arccos", "arctan"), ("asin", "acos", "atan"), ("arcsinh", "arccosh", "arctanh"), ("sum", "mean"), ("sum", "prod"),
+    ("mean", "median"), ("std", "var"), ("cumsum", "cumprod"), ("tril", "triu"), ("argmax", "argmin"), ("greater", "less"),
+    ("logical_and", "logical_or"), ("logaddexp", "logaddexp2"), ("repeat", "tile"), ("dot", "outer"), ("det", "slogdet"),
+    ("inv", "pinv"), ("vstack", "hstack"), ("abs", "sign"), ("absolute", "sign"), ("exp", "log"), ("sqrt", "exp"), ("sigmoid", "tanh"),
+    ("softmax", "log_softmax"), ("rot90", "transpose"), ("multiply", "divide"), ("add", "subtract"), ("inner", "outer"),
+    ("maximum", "logaddexp"),
+)  # fmt: skip
+FAMILY_OF = {"sum": "averaged", "mean": "averaged", "maximum": "mask", "minimum": "mask", "tril": "triangle", "triu": "triangle"}
+DROPPED = {
+    "swapaxes": "transposed", "transpose": "transposed", "t": "transposed", "flip": "flipped", "roll": "flipped", "cumsum": "scan",
+    "sum": "early sum", "mean": "early sum", "clip": "clipped", "clamp": "clipped", "maximum": "clipped", "minimum": "clipped",
+    "round": "clipped", "floor": "integer", "astype": "integer", "int": "integer", "tril": "triangle", "triu": "triangle",
+    "reshape": "permutation", "sqrt": "power", "square": "power", "abs": "sign",
+}  # fmt: skip
+
+
+def _name_of_call(site: Site) -> str:
+    function = site.node.func if isinstance(site.node, ast.Call) else None
+    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+
+
+def _owner(site: Site) -> Any:
+    """What a function was taken from: an array, or a module."""
+    if (owner := getattr(site.do, "__self__", None)) is not None:
+        return owner
+    owner = site.names.get("np", np)
+    for part in (getattr(site.do, "__module__", "") or "").split(".")[1:]:
+        owner = getattr(owner, part, owner)
+    return owner
+
+
+def calls(site: Site, pool: Pool) -> Iterator[Edit]:
+    name = _name_of_call(site)
+    if not name or not callable(site.do):
+        return
+    quote, owner, is_method = f"`{short(site.text())}`", _owner(site), is_array(getattr(site.do, "__self__", None))
+    for group in NEIGHBOURS:
+        for other in group if name in group else ():
+            if other != name and callable(getattr(owner, other, None)):
+                said = f"another function than `{name}` in {quote}"
+                change = lambda do, args, kw, names, other=other: getattr(getattr(do, "__self__", owner), other)(*args, **kw)
+                yield Edit(1, FAMILY_OF.get(name, "function"), said, ("function", name, other), change)
+    for other, helper in _helpers(site, name):
+        said = f"another function than `{name}` in {quote}"
+        yield Edit(1.3, "function", said, ("function", name, other), lambda do, a, k, n, f=helper: f(*a, **k))
+    array = site.do.__self__ if is_method else site.args[0] if site.args else None
+    for key, weights_of in pool.arrays.items() if name == "mean" and is_array(array) else ():
+        said = f"a weighted mean in the place of {quote}"
+        yield Edit(1.6, "averaged", said, ("weighted", key), lambda do, a, k, n, f=weights_of, m=is_method: _weighted(do, a, k, f(n), m))
+    if is_method or site.args:
+        inner: Change = (lambda do, a, k, names: do.__self__) if is_method else lambda do, a, k, names: a[0]
+        if shape_of(site.value) or name in ("item", "float", "int", "sum", "mean"):
+            cost = 1.3 if name in ("sum", "mean") else 1.5
+            yield Edit(cost, DROPPED.get(name, "function"), f"no `{name}` in {quote}", ("no call", name), inner)
+    if name in ("maximum", "minimum", "clip", "where") and len(site.args) > 1:
+        yield Edit(2, "clipped" if name != "where" else "mask", f"no `{name}` in {quote}", ("no call", name, 1), lambda do, a, k, n: a[1])
+    if name == "where" and len(site.args) == 3:
+        text = f"the other choice in {quote}"
+        yield Edit(1, "mask", text, ("where",), instead(lambda c, a, b: site.do(c, b, a)))
+        yield Edit(2, "mask", text, ("where", 2), lambda do, a, k, n: a[2])
+    elif len(site.args) == 2 and name not in ("full", "isinstance", "getattr", "reshape"):
+        family = "permutation" if name == "swapaxes" else "order"
+        yield Edit(1.5, family, f"the arguments in another order in {quote}", ("arguments",), lambda do, a, k, n: do(a[1], a[0], **k))
+    for word, value in site.kwargs.items():
+        if word not in ("axis", "dim", "keepdims", "keepdim"):
+            family = "integer" if word == "dtype" else "setting"
+            text = f"another `{word}` in {quote}"
+            without = lambda do, a, k, n, w=word: do(*a, **{key: v for key, v in k.items() if key != w})
+            yield Edit(1.5, family, text, ("no keyword", word), without)
+            if isinstance(value, bool):
+                yield Edit(1, family, text, ("keyword", word), lambda do, a, k, n, w=word: do(*a, **{**k, w: not k[w]}))
+    if name in ("cumsum", "cumprod", "cummax", "accumulate", "roll"):
+        yield Edit(
+            1, "flipped" if name == "roll" else "scan", f"the other direction in {quote}", ("direction", name), _reversed_scan(site, name)
+        )
+    if name == "permute" or (name == "transpose" and (site.args[1:] or (is_method and site.args))):
+        yield Edit(1, "permutation", f"another order of the axes in {quote}", ("permutation",), _inverse(is_method))
+    if name in ("reshape", "view") and is_method:
+        shape = site.args[0] if isinstance(site.args[0], tuple) else site.args
+        if len(shape_of(site.do.__self__)) == len(shape) == 2:
+            yield Edit(1, "permutation", f"a transpose for `{name}` in {quote}", (name, "T"), lambda do, a, k, n: transposed(do.__self__))
+    if name == "range" and site.args:
+        yield from _ranges(site, quote)
+    if name in ("tril", "triu"):
+        for k in (-1, 0, 1):
+            yield Edit(
+                1, "triangle", f"another diagonal in {quote}", ("diagonal", k), lambda do, a, kw, n, k=k: do(*a[: 0 if is_method else 1], k)
+            )
+    if name == "einsum" and isinstance(site.args[0], str):
+        yield from _einsums(site, quote)
+
+
+def _helpers(site: Site, name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Functions of the student's that are one expression and take as many values."""
+    if isinstance(site.do, FunctionType) and isinstance(site.node.func, ast.Name):  # type: ignore[attr-defined]
+        count = site.do.__code__.co_argcount
+        known = [(n, f) for n, f in site.do.__globals__.items() if isinstance(f, FunctionType)]
+        alike = [(n, f) for n, f in known if f.__code__.co_argcount == count and not of_library(f.__code__.co_filename)]
+        yield from [(n, f) for n, f in alike if n not in (name, site.function) and expression(f) is not None][:MOST_HELPERS]
+
+
+def _weighted(do: Any, args: tuple, kwargs: Mapping[str, Any], weights: Any, is_method: bool) -> Any:
+    """A mean with these weights."""
+    mean = (lambda a: a.mean(*args, **kwargs)) if is_method else lambda a: do(a, *args[1:], **kwargs)
+    return mean(weights * (do.__self__ if is_method else args[0])) / mean(weights)
+
+
+def _reversed_scan(site: Site, name: str) -> Change:
+    def change(do: Any, args: tuple, kwargs: Mapping[str, Any], names: Mapping[str, Any]) -> Any:
+        array, rest = (do.__self__, args) if is_array(getattr(do, "__self__", None)) else (args[0], args[1:])
+        function = do if array is not args[:1] and not is_array(getattr(do, "__self__", None)) else getattr(np, name)
+        if name == "roll":
+            shift = kwargs.get("shift", rest[0] if rest else None)
+            other = tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
+            return function(array, other, *rest[1:], **{k: v for k, v in kwargs.items() if k != "shift"})
+        axis = kwargs.get("axis", kwargs.get("dim", rest[0] if rest else 0))
+        if not isinstance(array, np.ndarray):
+            return flipped(getattr(flipped(array, axis), name)(axis), axis)
+        return np.flip(function(np.flip(array, axis), axis), axis)
+
+    return change
+
+
+def _inverse(is_method: bool) -> Change:
+    def change(do: Any, args: tuple, kwargs: Mapping[str, Any], names: Mapping[str, Any]) -> Any:
+        rest = args if is_method else args[1:]
+        axes = rest[0] if len(rest) == 1 else rest
+        return do(*(() if is_method else args[:1]), tuple(int(i) for i in np.argsort(np.asarray(axes) % len(axes))), **kwargs)
+
+    return change
+
+
+def _ranges(site: Site, quote: str) -> Iterator[Edit]:
+    text = f"other bounds in {quote}"
+    others: dict[str, Callable[..., Any]] = {
+        "start + 1": lambda r: r[1:], "stop - 1": lambda r: r[:-1], "stop + 1": lambda r: range(r.start, r.stop + r.step, r.step),
+        "start - 1": lambda r: range(r.start - r.step, r.stop, r.step), "both + 1": lambda r: range(r.start + 1, r.stop + 1, r.step),
+        "both - 1": lambda r: range(r.start - 1, r.stop - 1, r.step), "from 0": lambda r: range(0, r.stop, r.step),
+    }  # fmt: skip
+    for key, other in others.items():
+        yield Edit(1, "places", text, ("range", key), then(other))
+    yield Edit(1, "scan", f"the other direction in {quote}", ("range", "reversed"), then(lambda r: r[::-1]))
+
+
+def _einsums(site: Site, quote: str) -> Iterator[Edit]:
+    text = f"other letters in {quote}"
+    left, _, out = site.args[0].replace(" ", "").partition("->")
+    parts = left.split(",")
+    said = [",".join((*parts[:i], part[::-1], *parts[i + 1 :])) + "->" + out for i, part in enumerate(parts)]
+    said += [left + "->" + "".join(order) for order in itertools.islice(itertools.permutations(out), 24)]
+    said += [left + "->" + out.translate(str.maketrans(a, b)) for a in set(out) for b in set(left) - set(out) - {","}]
+    said += [left.translate(str.maketrans(a + b, b + a)) + "->" + out for a, b in itertools.combinations(sorted(set(left) - {",", "."}), 2)]
+    for other in dict.fromkeys(said):
+        if other != site.args[0]:
+            change = lambda do, a, k, n, other=other: do(other, *a[1:], **k)
+            yield Edit(1, "transposed", text, ("einsum", site.args[0], other), change)
+
+
+AXIS_FIRST = {"sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "flip", "argsort",
+              "amax", "amin", "sort", "softmax", "log_softmax", "logsumexp", "expand_dims", "unsqueeze", "squeeze", "norm", "median", "ptp",
+              "concatenate", "stack", "diff"}  # fmt: skip
+AXIS_SECOND = {"roll", "repeat", "take", "take_along_axis", "split", "gather", "index_select", "array_split"}
+
+
+def axes(site: Site, pool: Pool) -> Iterator[Edit]:
+    """Another axis, and the axis kept or not."""
+    name, own = _name_of_call(site), getattr(site.do, "__self__", None)
+    is_method = is_array(own) or (hasattr(own, "ndim") and hasattr(own, "sum"))
+    word = next((w for w in ("axis", "dim", "axes") if w in site.kwargs), None)
+    position = (0 if name in AXIS_FIRST else 1 if name in AXIS_SECOND else -9) + (not is_method)
+    if not name or (word is None and position < 0):
+        return
+    array = own if is_method else site.args[0] if site.args else None
+    if not hasattr(array, "ndim"):
+        array = array[0] if isinstance(array, (list, tuple)) and array and hasattr(array[0], "ndim") else None
+    if array is None or not array.ndim:
+        return
+    quote = f"`{short(site.text())}`"
+    now = site.kwargs[word] if word else site.args[position] if len(site.args) > position else None
+    if isinstance(now, np.ndarray):
+        return
+
+    def with_it(do: Any, args: tuple, kwargs: Mapping[str, Any], axis: Any, keeps: bool | None = None) -> Any:
+        kwargs = dict(kwargs)
+        if keeps is not None:
+            kwargs["keepdims"] = kwargs.pop("keepdim", keeps) and keeps
+        if word:
+            return do(*args, **{**kwargs, word: axis})
+        if len(args) > position:
+            return do(*args[:position], axis, *args[position + 1 :], **kwargs)
+        return do(*args, **({**kwargs, "axis": axis} if axis is not None else kwargs))
+
+    reduces = name in AXIS_FIRST and len(shape_of(site.value)) <= array.ndim and name not in ("flip", "expand_dims", "unsqueeze", "stack")
+    keeps = site.kwargs.get("keepdims", site.kwargs.get("keepdim", False))
+    several = list(itertools.combinations(range(-1, -array.ndim - 1, -1), 2)) if reduces and array.ndim > 2 else []
+    extra = name in ("expand_dims", "unsqueeze", "stack")
+    for axis in (*range(-1, -array.ndim - 1 - extra, -1), *range(array.ndim), *several, None):
+        is_now = axis == now or (isinstance(axis, int) and isinstance(now, int) and axis % array.ndim == now % array.ndim and not extra)
+        if not is_now or (isinstance(now, int) and axis != now):
+            change = lambda do, a, k, n, axis=axis: with_it(do, a, k, axis)
+            yield Edit(1 + 0.2 * is_now, "axis", f"another axis in {quote}", ("axis", now, axis), change)
+        if reduces and axis is not None and now is None:
+            yield Edit(
+                1.5,
+                "axis",
+                f"one axis alone in {quote}",
+                ("axis keeps", now, axis),
+                lambda do, a, k, n, axis=axis: with_it(do, a, k, axis, True),
+            )
+    if reduces:
+        turned: Change = lambda do, a, k, n: with_it(do, a, k, now, not keeps)
+        yield Edit(1, "keepdims", f"{'no' if keeps else 'an'} axis of size 1 left by {quote}", ("keeps", keeps), turned)
