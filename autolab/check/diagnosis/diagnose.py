@@ -49,9 +49,9 @@ def diagnose(f: Any, reference: Any, inputs: Sequence[np.ndarray], **settings: A
     Examples
     --------
     >>> x = np.array([[0.3, 1.7, -0.4], [2.6, -1.2, 0.9]])
-    >>> (found,) = diagnose(lambda g, x: 2 * g * x**2, lambda x: x**3, [x])
+    >>> (found,) = diagnose(lambda g, x: -3 * g * x**2, lambda x: x**3, [x])
     >>> print(found.text)
-    The gradient for x is 0.666667 times the right one, everywhere
+    The gradient for x has the right size and the wrong sign, everywhere
     """
     arrays = tuple(np.asarray(a) for a in inputs)
     right = Reference.of(reference, arrays)
