@@ -1,7 +1,7 @@
 """3b. The order of images in memory: from one convolution to the next a program of NumPy calls keeps them as (H, C, W, N).
 
 There a convolution lays nothing out (`autolab.fast.kernels.batch_last`). Its result is a view, in the shape that the trace has. What works
-entry by entry, and what is in `IN_ORDER`, is done to the array behind the view. Everything else is given a copy in the usual order.
+entry by entry, and what is in `HANDLERS`, is done to the array behind the view. Everything else is given a copy in the usual order.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ import numpy as np
 
 from autolab.compiler.lower import Lowering, Method, Value, power, values_in
 from autolab.fast.kernel import INTO
+from autolab.fast.kernels import batch_last as last
+from autolab.fast.kernels import conv as columns
+from autolab.fast.kernels import nn, pool
+from autolab.rules import conv as rows
 from autolab.rules.elementwise import keep
 
 
@@ -24,7 +28,7 @@ class BatchLast(Lowering):
 
     def emit(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, elementwise: bool = False) -> Any:
         kwargs = kwargs or {}
-        handler = handlers().get(function) if callable(function) and hasattr(function, "__hash__") else None
+        handler = HANDLERS.get(function) if callable(function) and hasattr(function, "__hash__") else None
         made = handler(self, *args, **kwargs) if handler is not None else None
         if made is not None:
             return made
@@ -55,7 +59,7 @@ class BatchLast(Lowering):
 
     def arranged(self, x: Value) -> Any:
         """The array (H, C, W, N) behind x, or a copy in that order."""
-        return self.behind[x] if x in self.behind else super().emit(batch_last, (x,))
+        return self.behind[x] if x in self.behind else super().emit(last.batch_last, (x,))
 
     def usual(self, nest: Any) -> Any:
         """The same nest with copies in the usual order in place of views."""
@@ -66,72 +70,60 @@ class BatchLast(Lowering):
         return {k: self.usual(v) for k, v in nest.items()} if type(nest) is dict else nest
 
 
-def batch_last(x: Any) -> Any:
-    return np.ascontiguousarray(x.transpose(2, 1, 3, 0))
-
-
 def entry_by_entry(function: Any) -> bool:
     if isinstance(function, np.ufunc):
         return function is not np.matmul and function.nout == 1 and function.signature is None
     return function in (np.where, keep.compute, power, Method("astype")) or function in INTO
 
 
-FOUND: dict[Any, Any] = {}
+def conv(to: Any, x: Any, weight: Any, bias: Any, **settings: Any) -> Any:
+    if not last.suits(x.sample, weight.sample, settings["groups"], settings["dilation"]):
+        return None
+    return to.shown(Lowering.emit(to, last.conv, (to.arranged(x), weight, bias), settings))
 
 
-def handlers() -> dict[Any, Any]:
-    """What to emit in place of a function, by the function; a handler gives None where that is the function itself."""
-    if FOUND:
-        return FOUND
-    from autolab.fast.kernels import batch_last as last
-    from autolab.fast.kernels import conv as columns
-    from autolab.fast.kernels import nn, pool
-    from autolab.rules import conv as rows
+def conv_input(to: Any, g: Any, weight: Any, **settings: Any) -> Any:
+    if not last.suits(g.sample, weight.sample, settings["groups"], settings["dilation"]):
+        return None
+    return to.shown(Lowering.emit(to, last.conv_input, (to.arranged(g), weight), settings))
 
-    def conv(to: Any, x: Any, weight: Any, bias: Any, **settings: Any) -> Any:
-        if not last.suits(x.sample, weight.sample, settings["groups"], settings["dilation"]):
-            return None
-        return to.shown(Lowering.emit(to, last.conv, (to.arranged(x), weight, bias), settings))
 
-    def conv_input(to: Any, g: Any, weight: Any, **settings: Any) -> Any:
-        if not last.suits(g.sample, weight.sample, settings["groups"], settings["dilation"]):
-            return None
-        return to.shown(Lowering.emit(to, last.conv_input, (to.arranged(g), weight), settings))
+def conv_weight(to: Any, g: Any, x: Any, **settings: Any) -> Any:
+    like = np.broadcast_to(np.zeros((), x.sample.dtype), (g.sample.shape[1], x.sample.shape[1], *settings["kernel"]))
+    if g.sample.dtype != x.sample.dtype or not last.suits(g.sample, like, settings["groups"], settings["dilation"]) or not x.sample.size:
+        return None
+    return Lowering.emit(to, last.conv_weight, (to.arranged(g), to.arranged(x)), settings)
 
-    def conv_weight(to: Any, g: Any, x: Any, **settings: Any) -> Any:
-        like = np.broadcast_to(np.zeros((), x.sample.dtype), (g.sample.shape[1], x.sample.shape[1], *settings["kernel"]))
-        if (
-            g.sample.dtype != x.sample.dtype
-            or not last.suits(g.sample, like, settings["groups"], settings["dilation"])
-            or not x.sample.size
-        ):
-            return None
-        return Lowering.emit(to, last.conv_weight, (to.arranged(g), to.arranged(x)), settings)
 
-    def to_input(to: Any, g: Any, weight: Any, x_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
-        return conv_input(to, g, weight, shape=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
+def to_input(to: Any, g: Any, weight: Any, x_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
+    return conv_input(to, g, weight, shape=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
 
-    def to_weight(to: Any, g: Any, x: Any, weight_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
-        return conv_weight(to, g, x, kernel=weight_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
 
-    def by_channel(to: Any, x: Any, y: Any = None) -> Any:
-        if x not in to.behind and y not in to.behind:
-            return None
-        return Lowering.emit(to, last.by_channel, (to.arranged(x), None if y is None else to.arranged(y)))
+def to_weight(to: Any, g: Any, x: Any, weight_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Any:
+    return conv_weight(to, g, x, kernel=weight_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
 
-    def max_pool(to: Any, x: Any, **settings: Any) -> Any:
-        if x not in to.behind or len(settings["kernel"]) != 2:
-            return None
-        return to.shown(Lowering.emit(to, last.max_pool, (to.behind[x],), settings))
 
-    def max_pool_back(to: Any, g: Any, x: Any, top: Any, **settings: Any) -> Any:
-        if x not in to.behind or len(settings["kernel"]) != 2:
-            return None
-        return to.shown(Lowering.emit(to, last.max_pool_back, tuple(map(to.arranged, (g, x, top))), settings))
+def by_channel(to: Any, x: Any, y: Any = None) -> Any:
+    if x not in to.behind and y not in to.behind:
+        return None
+    return Lowering.emit(to, last.by_channel, (to.arranged(x), None if y is None else to.arranged(y)))
 
-    FOUND.update({
-        columns.conv: conv, columns.conv_input: conv_input, columns.conv_weight: conv_weight, rows.to_input: to_input,
-        rows.to_weight: to_weight, nn.by_channel: by_channel, columns.to_bias: by_channel, pool.max_pool: max_pool,
-        pool.max_pool_back: max_pool_back,
-    })  # fmt: skip
-    return FOUND
+
+def max_pool(to: Any, x: Any, **settings: Any) -> Any:
+    if x not in to.behind or len(settings["kernel"]) != 2:
+        return None
+    return to.shown(Lowering.emit(to, last.max_pool, (to.behind[x],), settings))
+
+
+def max_pool_back(to: Any, g: Any, x: Any, top: Any, **settings: Any) -> Any:
+    if x not in to.behind or len(settings["kernel"]) != 2:
+        return None
+    return to.shown(Lowering.emit(to, last.max_pool_back, tuple(map(to.arranged, (g, x, top))), settings))
+
+
+# What to emit in place of a function; a handler gives None where that is the function itself.
+HANDLERS: dict[Any, Any] = {
+    columns.conv: conv, columns.conv_input: conv_input, columns.conv_weight: conv_weight, rows.to_input: to_input,
+    rows.to_weight: to_weight, nn.by_channel: by_channel, columns.to_bias: by_channel, pool.max_pool: max_pool,
+    pool.max_pool_back: max_pool_back,
+}  # fmt: skip

@@ -1,7 +1,7 @@
 """Is the same mistake paid the same in every operation? Mistakes crossed with operations, and the parts of *value* that they earn.
 
 python -m tests.check.measure_points                # changes of the right gradient, in all exercises on operations
-python -m tests.check.measure_points --families     # and the generated rules, by family and kind: which differ is to be read
+python -m tests.check.measure_points --families     # and the generated rules, by family and kind, for a reader to compare
 
 A change that leaves one of several gradients as it is earns more there: that is no unequal pay, and it is shown with how many are right.
 """

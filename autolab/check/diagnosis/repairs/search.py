@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,15 @@ LEAST = 12_000  # of them, where other inputs have had theirs
 FOR_A_CALL = 25  # what a call costs besides, in questions
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 PERTURBED = 1.3717  # a factor that no rule has
+
+
+class Trial(NamedTuple):
+    """A change that is tried, at one place or at several."""
+
+    cost: float
+    edit: Edit
+    sites: tuple[Site, ...]
+    changes: Mapping[int, Callable]
 
 
 class Repair:
@@ -110,10 +119,10 @@ class Repair:
         shapes = {x: lambda names, x=x: self.observation.shape(x) for x in o.reference.inputs}
         return Pool(arrays, sizes, shapes)
 
-    def all_edits(self) -> Iterator[tuple[float, Edit, tuple[Site, ...]]]:
+    def all_edits(self) -> list[Trial]:
         """Every change at one place, and the same change at all places where it can be made, by its cost."""
         groups: dict[Any, list[tuple[Edit, Site]]] = defaultdict(list)
-        found: list[tuple[float, Edit, tuple[Site, ...]]] = []
+        found: list[Trial] = []
         pools: dict[tuple[str, ...], Pool] = {}
         for site in self.schema.visited():
             if site.is_forward and not _is_saved(site):
@@ -123,14 +132,13 @@ class Repair:
             if (scope := (site.function, *sorted(site.names))) not in pools:
                 pools[scope] = self.pool(site)
             for edit in edits(site, pools[scope]):
-                found.append((edit.cost + 0.4 * site.is_helper, edit, (site,)))
+                found.append(Trial(edit.cost + 0.4 * site.is_helper, edit, (site,), {site.number: edit.change}))
                 groups[edit.key].append((edit, site))
         for pairs in groups.values():
             if 1 < len(pairs) < 6 and pairs[0][0].key[0] in TOGETHER:
-                found.append((pairs[0][0].cost + 0.6, pairs[0][0], tuple(site for _, site in pairs)))
-                self.several[id(found[-1][1]), len(pairs)] = {site.number: edit.change for edit, site in pairs}
-        found.sort(key=lambda entry: entry[0])
-        return iter(found)
+                changes = {site.number: edit.change for edit, site in pairs}
+                found.append(Trial(pairs[0][0].cost + 0.6, pairs[0][0], tuple(site for _, site in pairs), changes))
+        return sorted(found, key=lambda trial: trial.cost)
 
     def counts(self, site: Site) -> bool:
         """Does what comes back change with the value of this place?"""
@@ -141,19 +149,17 @@ class Repair:
             return True
         return not np.array_equal(got[self.x], self.first.got[self.x], equal_nan=True)
 
-    def search(self) -> list[tuple[float, Edit, tuple[Site, ...]]]:
-        """The cheapest changes after which the gradient is right in all calls."""
-        self.several: dict[Any, dict[int, Callable]] = {}
-        found: list[tuple[float, Edit, tuple[Site, ...]]] = []
-        for cost, edit, sites in self.all_edits():
-            if self.work > self.most or (found and cost > found[0][0]):
+    def search(self) -> list[Trial]:
+        """The cheapest changes after which the gradient is right in all calls, one of each family."""
+        found: list[Trial] = []
+        for trial in self.all_edits():
+            if self.work > self.most or (found and trial.cost > found[0].cost):
                 break
-            if any(edit.family == other.family for _, other, _ in found):
+            if any(trial.edit.family == other.edit.family for other in found):
                 continue
             self.unsummed = False
-            changes = {sites[0].number: edit.change} if len(sites) == 1 else self.several[id(edit), len(sites)]
-            if all(self.is_repaired(k, changes) for k in range(len(self.observations))):
-                found.append((cost, edit, sites))
+            if all(self.is_repaired(k, trial.changes) for k in range(len(self.observations))):
+                found.append(trial)
                 self.besides = "; besides, it is not summed over the axes that forward stretched" if self.unsummed else ""
         return found
 
@@ -215,16 +221,10 @@ def find_repair(observations: Sequence[Observation], x: str, every: bool = False
         first.reference.repairing += repair.work
     if not found:
         return None
-    (_, edit, sites), *others = found
-    text = "would be right with " + _said(edit, sites)
-    for _, other, places in others[:1]:
-        text += f", or with {_said(other, places)}"
-    return Mistake(
-        edit.family,
-        text + repair.besides,
-        sure=not others and len(observations) > 1,
-        parts=tuple(other.family for _, other, _ in others[:1]),
-    )
+    best, others = found[0], found[1:2]
+    text = "would be right with " + ", or with ".join(_said(trial.edit, trial.sites) for trial in (best, *others))
+    sure = not others and len(observations) > 1
+    return Mistake(best.edit.family, text + repair.besides, sure=sure, parts=tuple(other.edit.family for other in others))
 
 
 def _said(edit: Edit, sites: Sequence[Site]) -> str:
