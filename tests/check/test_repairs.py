@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,9 @@ import pytest
 import autolab as torch
 from autolab.autograd import Function
 from autolab.check import check, diagnose
+from autolab.check.diagnosis.repairs.calls import _helpers
 from autolab.check.diagnosis.repairs.schema import Schema
-from autolab.check.diagnosis.repairs.search import find_repair
+from autolab.check.diagnosis.repairs.search import LEAST, MOST, Repair, find_repair
 from autolab.check.run.candidate import LocalCandidate
 from autolab.check.run.inputs import draw
 from autolab.check.run.observation import Question, observe
@@ -349,3 +353,27 @@ def test_no_name_of_a_family_is_new():
     for case in PLANTED:
         seen, _ = observations(case)
         assert find_repair(seen, case.x or seen[0].reference.inputs[0]).family in CREDIT
+
+
+def test_the_inputs_of_a_check_share_what_repairs_may_ask():
+    seen, candidate = observations(Planted(lambda g, x: g * x, lambda x: x.exp(), (X,), "", ""))
+    assert Repair(seen, "x", candidate).most == MOST
+    find_repair(seen, "x")
+    spent = seen[0].reference.repairing
+    assert spent > 0 and Repair(seen, "x", candidate).most == max(MOST - spent, LEAST)
+    seen[0].reference.repairing = 10 * MOST
+    assert Repair(seen, "x", candidate).most == LEAST
+
+
+def test_only_the_students_own_helpers_are_tried_in_the_place_of_another():
+    def tried(names):
+        space = {**names, "np": np}
+        exec(compile("def shape(v): return v * v\ndef rule(g, x): return g * shape(x)", "<a cell>", "exec"), space)
+        site = SimpleNamespace(do=space["shape"], node=ast.parse("shape(x)", mode="eval").body, function="rule")
+        return [name for name, _ in _helpers(site, "shape")]
+
+    own = {}
+    text = "def other(v): return v + v\n"
+    linecache.cache["<another cell>"] = len(text), None, text.splitlines(True), "<another cell>"
+    exec(compile(text, "<another cell>", "exec"), own)
+    assert tried({"other": own["other"], "torch_is_tensor": torch.is_tensor}) == ["other"]
