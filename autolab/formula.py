@@ -14,13 +14,18 @@ Function = ast.Lambda | ast.FunctionDef
 
 @cache
 def functions_at(file: str, line: int) -> tuple[Function, ...]:
-    """The lambdas and functions of a file that start on a line. Only the statement around it is read: a file takes 10 ms."""
+    """The lambdas and functions of a file that start on a line."""
+    return tuple(node for node in _around(statement_at(file, line), line) if isinstance(node, Function) and _first_line(node) == line)
+
+
+def statement_at(file: str, line: int) -> ast.Module:
+    """The statement of a module that a line is in, and nothing else of the file: to read one takes 10 ms."""
     lines = linecache.getlines(file)
     if not 0 < line <= len(lines):
-        return ()
+        return ast.Module([], [])
     start = next((i for i in range(line - 1, -1, -1) if _begins(lines, i)), 0)
     end = next((i for i in range(line, len(lines)) if _begins(lines, i)), len(lines))
-    return tuple(node for node in _around(_statement(file, start, end), line) if isinstance(node, Function) and _first_line(node) == line)
+    return _statement(file, start, end)
 
 
 def _first_line(node: ast.AST) -> int:

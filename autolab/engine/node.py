@@ -154,12 +154,20 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
+def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
+    """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
+    shape, dtype = like
+    g = sum_to(g, shape)
+    return g if g.dtype == dtype else cast_gradient(g, dtype)
+
+
 class OpNode(Node):
     """The node of a row of the table. Each row has subclasses of its own, named as PyTorch names them (`MulBackward0`)."""
 
     __slots__ = ("input_meta", "saved", "settings")
 
     sparing = True
+    fit = staticmethod(fit)  # or a faster one (autolab.fast.sums)
     plan: Plan  # of the class: there is one for each set of inputs that need a gradient
     numbers = ""  # "narrow" for 16-bit floats, which are computed with in float32; "complex" where rules are complex derivatives
     saved: tuple[Any, ...] | None
@@ -197,7 +205,7 @@ class OpNode(Node):
         if self.numbers and not narrow:
             out = conjugates(out)
         like = self.input_meta or [None] * len(out)
-        out = [gi if gi is None or one is None else fit(gi, one) for gi, one in zip(out, like)]  # sums in float32, if narrow
+        out = [gi if gi is None or one is None else self.fit(gi, one) for gi, one in zip(out, like)]  # sums in float32, if narrow
         if self.plan.one_dtype and not narrow:  # and of any dtype
             out = [gi if gi is None or one is not None or gi.dtype == g.dtype else gi.astype(g.dtype) for gi, one in zip(out, like)]
         if narrow:
@@ -259,13 +267,6 @@ def conjugates(gs: Any) -> Any:
     if isinstance(gs, list | tuple):
         return type(gs)([g if g is None else np.conj(g) for g in gs])
     return np.conj(gs)
-
-
-def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
-    """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
-    shape, dtype = like
-    g = sum_to(g, shape)
-    return g if g.dtype == dtype else cast_gradient(g, dtype)
 
 
 def cast_gradient(g: Any, dtype: np.dtype[Any]) -> Any:

@@ -34,9 +34,9 @@ HOLOMORPHIC, ADJOINT = "holomorphic", "adjoint"
 NO_SETTINGS: dict[str, Any] = {}
 # What exists for speed, and writes functions out for a row. A hook that is not there, or gives None, leaves all to the general way, which
 # gives the same.
-#   forward(op, otherwise)  `op.run`, which does what `apply_general(op, inputs, settings)` does; of a row of matrices otherwise(x, y), if
-#                           that is given, takes all but two matrices                                                   autolab.fast.row
-#   run(op, plan)           `run` of the class of its nodes, which does what `OpNode.run` does                          autolab.fast.row
+#   forward(op, general, settle, otherwise)  `op.run`, which does what `general` does. What comes in its place later is given to `settle`.
+#                           Of a row of matrices otherwise(x, y), if that is given, takes all but two matrices  autolab.fast.first_calls
+#   run(op, plan, general, settle)  `run` of the class of its nodes, which does what `OpNode.run` does          autolab.fast.first_calls
 #   backward(roots, gradients, **options)  runs dry what `steps` gives                                              autolab.fast.backward
 #   taped(op)               run(tape, *inputs, settings), which does what `Tape.apply` does                         autolab.fast.in_grad
 #   batched(op)             run(batch, *inputs, settings), which does what `Batch.apply` does, or gives None        autolab.fast.in_vmap
@@ -129,7 +129,7 @@ class Op:
         return CODEGEN[hook](self, *args) if hook in CODEGEN else None
 
     # Each is made when it is first asked for, and is a function, not a method: Tensor's operators bind it as theirs.
-    run: Callable[..., Any] = cached_property(lambda self: self.generated("forward") or plain_run(self))  # type: ignore[assignment]
+    run: Callable[..., Any] = cached_property(lambda self: run_of(self))  # type: ignore[assignment]
     taped: Any = cached_property(lambda self: self.generated("taped"))
     batched: Any = cached_property(lambda self: self.generated("batched"))
     mapped: Any = cached_property(lambda self: self.generated("mapped"))
@@ -160,8 +160,8 @@ class Op:
             base = OpNode if self.outputs == 1 else MultiOpNode
             members = {"__slots__": (), "__module__": __name__, "op": self, "plan": plan, "holds_values": plan.holds_values}
             members |= {"numbers": numbers, "shown": self.shown(name), **(self.generated("attributes", plan) or {})}
-            if not numbers and self.complex != ADJOINT and (written := self.generated("run", plan)) is not None:
-                members["run"] = written
+            if not numbers and self.complex != ADJOINT:
+                members["run"] = self.generated("run", plan, base.run, lambda run: setattr(cls, "run", run)) or base.run
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node
             if not self.broadcasts:
@@ -188,6 +188,11 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<row {self.name}({', '.join([*self.inputs, *self.settings])}): {self.kind}>"
+
+
+def run_of(op: Op) -> Callable[..., Any]:
+    general = plain_run(op)
+    return op.generated("forward", general, lambda run: setattr(op, "run", run)) or general
 
 
 def plain_run(op: Op) -> Callable[..., Any]:

@@ -4,26 +4,19 @@ The engine and the transforms give the same results without it: with AUTOLAB_FAS
 """
 
 import os
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
 
-from autolab.engine.backward import LOOPS
+from autolab.engine.node import OpNode
 from autolab.engine.op import CODEGEN
-from autolab.fast.backward import run_pass
-from autolab.fast.row import compile_forward, compile_run
-
-
-def loaded_with_first_call(module: str, name: str) -> Callable[..., Any]:
-    return lambda *args: getattr(import_module(module), name)(*args)
-
+from autolab.fast import first_calls
+from autolab.fast.first_calls import loaded_with_first_call
+from autolab.fast.sums import fit
 
 if os.environ.get("AUTOLAB_FAST") != "0":
-    LOOPS.add(run_pass.__code__)
+    OpNode.fit = staticmethod(fit)
     CODEGEN.update(
-        forward=compile_forward,
-        run=compile_run,
-        backward=run_pass,
+        forward=first_calls.forward,
+        run=first_calls.run,
+        backward=loaded_with_first_call("autolab.fast.backward", "run_pass"),
         taped=loaded_with_first_call("autolab.fast.in_grad", "compile_taped"),
         batched=loaded_with_first_call("autolab.fast.in_vmap", "compile_batched"),
         mapped=loaded_with_first_call("autolab.fast.in_both", "compile_mapped"),

@@ -1,7 +1,8 @@
 """The backward pass that nobody watches: what `steps` of `autolab.engine.backward` does, in a loop that is written for speed.
 
 It runs nodes without hooks directly, and looks at named `inputs` only where a part of the graph is left out. Gradients of large arrays
-are written over: into the memory of the gradient that came in, or of one of two that are added, if nobody else holds that.
+are written over: into the memory of the gradient that came in, or of one of two that are added, if nobody else holds that. The products
+that a weight gets which is used many times are computed together (stacked.py): there alone a sum has another order.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from autolab.engine.backward import next_pass, run_node, schedule, select
+from autolab.engine.backward import LOOPS, next_pass, run_node, schedule, select
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Edge, Node
 from autolab.engine.node import edge_of as edge_of_tensor
 from autolab.engine.op import ADJOINT
 from autolab.engine.tensor import Tensor
 from autolab.fast.codegen import NAMES
+from autolab.fast.first_calls import is_counted, loaded_with_first_call
 from autolab.fast.kernel import LARGE
-from autolab.fast.large import compile_in_place
-from autolab.fast.row import can_specialise
-from autolab.fast.step import compile_step
+from autolab.fast.stacked import FEW, compute_products, may_write, runs_code_of_users, stacked_products
+
+compile_in_place = loaded_with_first_call("autolab.fast.large", "compile_in_place")
+compile_step = loaded_with_first_call("autolab.fast.step", "compile_step")
 
 by_number = attrgetter("seq")
 
@@ -37,7 +40,7 @@ def run_pass(
     starts: list[Any] = [edge_of_tensor(r) if isinstance(r, Tensor) else r for r in roots]
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
     sums: set[Any] = set()  # those of them that are arrays made here, by adding: more can be added in place
-    number, node = next_pass(), None  # both also for `running`
+    number, node = next_pass(), None  # noqa: F841  both also for `running`
     order, waiting = schedule_by_number(starts)
     wanted: dict[Any, Any] = {}
     needed: set[Any] = set()
@@ -62,7 +65,8 @@ def run_pass(
     usual, free = modes.anomaly is None, not retain_graph
     plain = usual and (not wanted or all(type(target) is AccumulateGrad for target in wanted))
     in_place = not create_graph
-    direct = plain and in_place and goal is None and number >= FIRST_PASSES
+    direct = plain and in_place and goal is None
+    products = stacked_products(waiting) if direct and len(order) >= FEW else {}  # what waits to be multiplied
     ready: list[Any] = []
     for node in order:
         step = None
@@ -70,8 +74,10 @@ def run_pass(
             try:
                 step = STEPS[type(node)]
             except KeyError:
-                step = STEPS[type(node)] = compile_step(type(node))
-        if step is None or not step(node, pending, sums, waiting, ready, free):
+                step = step_of(type(node), at_once=bool(products))  # products are summed in the same order in all passes
+        if step is None or not step(node, pending, sums, waiting, ready, products, free):
+            if products and runs_code_of_users(node):
+                compute_products(products)
             g = take(node, None)
             if node.outputs != 1:
                 g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
@@ -117,6 +123,10 @@ def run_pass(
             for node in ready:
                 if inputs is None or node in wanted:
                     g = take(node, None)
+                    if products and (node in products or may_write(node)):
+                        compute_products(products)
+                        total = products.pop(node).total if node in products else None
+                        g, total = g if total is None else total if g is None else total + g, None
                     owned = asked is None and is_sole_owner(g)
                     node.accumulate(g, asked, accumulate, create_graph, owned)
                     g = None
@@ -159,16 +169,27 @@ def schedule_by_number(starts: list[Any]) -> tuple[list[Node], dict[Any, int]]:
     return order, waiting
 
 
-FIRST_PASSES = 2  # of a process: they go without `step`, which takes as long to write as a hundred nodes to run
+LOOPS.add(run_pass.__code__)
 STEPS: dict[type[Node], Callable[..., bool] | None] = {}
 IN_PLACE: dict[type[Node], Callable[..., Any] | None] = {}
+
+
+def step_of(cls: type[Node], at_once: bool = False) -> Callable[..., bool] | None:
+    """`step` of a class of nodes; None where `run` is not written for a row, or only later and not `at_once`."""
+    run: Any = vars(cls).get("run")
+    if is_counted(run):
+        if not at_once:
+            return None
+        run.write()
+    STEPS[cls] = compile_step(cls)
+    return STEPS[cls]
 
 
 def in_place_of(node: Any) -> Callable[..., Any] | None:
     """`compile_in_place` for the class of a node; None if its rules do not work entry by entry."""
     cls = type(node)
     if cls not in IN_PLACE:
-        entrywise = node.op is not None and not node.numbers and node.op.complex != ADJOINT and can_specialise(node.op)
+        entrywise = node.op is not None and not node.numbers and node.op.complex != ADJOINT
         IN_PLACE[cls] = compile_in_place(node.op, node.plan) if entrywise else None
     return IN_PLACE[cls]
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autolab.engine.op import Op
+
 NAMES: dict[str, Any] = {"__name__": "autolab.fast.generated"}  # the globals of all generated functions
+MOST_INPUTS = 3
+
+
+def can_specialise(op: Op) -> bool:
+    """Whether functions are written for a row."""
+    return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
 def define(name: str, text: str, closure: dict[str, Any], file: str) -> Callable[..., Any]:

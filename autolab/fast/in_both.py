@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from autolab.engine.op import Op
-from autolab.fast.codegen import define
+from autolab.fast.codegen import can_specialise, define
 from autolab.fast.in_grad import taped_box_lines, taped_classes
 from autolab.fast.in_vmap import array_lines, batched_box_lines
-from autolab.fast.kernel import load_kernels
-from autolab.fast.row import branches, can_specialise
+from autolab.fast.kernels import load_kernels
+from autolab.fast.row import branches
 
 
 def mapped_source(op: Op, names: dict[str, Any]) -> str:

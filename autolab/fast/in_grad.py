@@ -9,9 +9,9 @@ from autolab.engine.apply import complex_rules
 from autolab.engine.op import Op
 from autolab.engine.record import record
 from autolab.engine.tensor import Tensor
-from autolab.fast.codegen import NAMES, define, generated_method
+from autolab.fast.codegen import NAMES, can_specialise, define, generated_method
 from autolab.fast.replay import compile_entrywise, compile_samplewise
-from autolab.fast.row import branches, can_specialise, edge_lines, home_lines, node_classes
+from autolab.fast.row import branches, edge_lines, home_lines, node_classes
 from autolab.transforms.taped import Taped
 
 

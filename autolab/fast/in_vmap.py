@@ -16,9 +16,9 @@ from autolab.dtypes import FLOATING
 from autolab.engine.apply import looks_into
 from autolab.engine.node import F32, F64
 from autolab.engine.op import Op
-from autolab.fast.codegen import NAMES, define
-from autolab.fast.kernel import load_kernels
-from autolab.fast.row import can_specialise, forward_call
+from autolab.fast.codegen import NAMES, can_specialise, define
+from autolab.fast.kernels import load_kernels
+from autolab.fast.row import forward_call
 from autolab.formula import parameters
 from autolab.transforms.batched import Batched, along_axes, axes_from_end, match_ndim, unknown_below
 

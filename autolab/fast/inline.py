@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.op import Op
-from autolab.fast.kernel import load_kernels
+from autolab.fast.kernels import load_kernels
 from autolab.formula import expression
 
 

@@ -10,7 +10,6 @@ AUTOLAB_FAST=0. One law holds for all kernels: on the samples of its row a kerne
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -19,7 +18,6 @@ import numpy as np
 from autolab.engine.node import F32, F64
 from autolab.engine.op import Op
 from autolab.fast.blocks import goes_along, in_blocks
-from autolab.fast.kernels import FAMILIES
 
 MANY = 1 << 12  # entries: from here on blocks are worth it
 LARGE = 1 << 16  # entries: from here on a gradient is written over the one that came in (autolab.fast.backward)
@@ -112,6 +110,11 @@ def always(formula: Callable[..., Any]) -> bool:
     return formula in KERNELS and not KERNELS[formula].least
 
 
+def is_rule(function: Callable[..., Any]) -> bool:
+    """Whether a function is the kernel of a rule, and not of what a row computes."""
+    return any(kernel.function is function and formula is not kernel.row.forward for formula, kernel in KERNELS.items())
+
+
 def to_call(formula: Callable[..., Any]) -> bool:
     """Whether the compiler should call the kernel of a formula, and not take the formula apart."""
     return formula in WHOLE or (always(formula) and not KERNELS[formula].fuse)
@@ -122,10 +125,3 @@ def to_take_apart(formula: Callable[..., Any]) -> Callable[..., Any] | None:
     if formula in KERNELS and KERNELS[formula].apart:
         return KERNELS[formula].function
     return None if to_call(formula) else formula
-
-
-def load_kernels(op: Op) -> None:
-    """Load the kernels of the family of a row, which is about to run for the first time."""
-    family = op.forward.__module__.rpartition(".")[2]
-    if family in FAMILIES:
-        import_module(f"autolab.fast.kernels.{family}")

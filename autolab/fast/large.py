@@ -11,13 +11,14 @@ import numpy as np
 from autolab.engine.node import F32, F64, OpNode
 from autolab.engine.op import Op, Plan
 from autolab.fast.blocks import goes_along, in_blocks
+from autolab.fast.codegen import can_specialise
 from autolab.fast.inline import UFUNCS, inlined
 from autolab.fast.kernel import BLOCK_KERNELS, KERNELS
 
 
 def compile_in_place(op: Op, plan: Plan) -> Callable[..., Any] | None:
     """The function `vjp_in_place` for the nodes of a row whose rules work entry by entry; None for other rows."""
-    if op.kind != "elementwise" or op.outputs != 1 or op.variadic or plan.shared:
+    if op.kind != "elementwise" or not can_specialise(op) or plan.shared:
         return None
     rules = [(i, out_rule(rule.function), wanted) for i, rule, wanted in plan.rules]
     if all(rule.steps == 0 for _, rule, _ in rules):  # g itself

@@ -15,11 +15,11 @@ import numpy as np
 
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.fast.codegen import NAMES, define
+from autolab.fast.codegen import NAMES, can_specialise, define
 from autolab.fast.in_vmap import batched_box_lines
 from autolab.fast.inline import inlined
 from autolab.fast.kernel import KERNELS
-from autolab.fast.row import can_specialise, release_lines
+from autolab.fast.row import release_lines
 from autolab.formula import parameters
 from autolab.transforms.batched import axes_from_end, match_ndim
 

@@ -21,13 +21,13 @@ from autolab.engine.op import Op, Out, Plan, Setting, Shape, Slot, Value
 from autolab.engine.record import changed_inputs
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, with_history
 from autolab.engine.tensor import Tensor, blank
-from autolab.fast.codegen import NAMES, define
+from autolab.fast.codegen import NAMES, can_specialise, define
 from autolab.fast.inline import inlined, product
-from autolab.fast.kernel import KERNELS, load_kernels
+from autolab.fast.kernel import KERNELS
 from autolab.fast.pieces import compile_joined, compile_pieces, cuts
+from autolab.fast.stacked import PRODUCT_RULES
 from autolab.fast.sums import fit
 
-MOST_INPUTS = 3
 OPERANDS = (Tensor, *NUMBERS, np.generic, np.ndarray)
 
 
@@ -51,10 +51,6 @@ NAMES.update(
         "changed_inputs": changed_inputs, "slow_threads": slow_threads,
     }
 )  # fmt: skip
-
-
-def can_specialise(op: Op) -> bool:
-    return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
 def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, checks_mode: bool = True) -> str:
@@ -300,10 +296,11 @@ def gradients_of(op: Op, plan: Plan) -> list[str]:
     return [op.inputs[i] for i, _, _ in plan.rules]
 
 
-def rule_lines(op: Op, plan: Plan, names: dict[str, Any], freed: str, written: str, revive: bool = True) -> list[str]:
+def rule_lines(op: Op, plan: Plan, names: dict[str, Any], freed: str, written: str, alone: bool = True) -> list[str]:
     """From `g` to `g_x` of each input, and `node.saved` released if it is to `free` it; fills `names` with what it needs.
 
-    freed, written: what is done where the saved values are released already, or have been written to. revive: also for `create_graph`.
+    freed, written: what is done where the saved values are released already, or have been written to. alone: also for `create_graph`;
+    else in a pass, where a product that leads to a leaf may wait for others, and `g_x` is None.
     """
     lines: list[str] = []
     targets, guards, values = [], [], []
@@ -318,19 +315,26 @@ def rule_lines(op: Op, plan: Plan, names: dict[str, Any], freed: str, written: s
     if guards:
         lines += [f"    if {' or '.join(guards)}:", f"        {written}"]
     revived = [f"        v{k} = {text}" for k, slot in enumerate(plan.slots) if (text := history_text(slot, k))]
-    if revived and revive:
+    if revived and alone:
         lines += ["    if create_graph:", *revived]
     for k, (_, wanted) in enumerate(plan.shared):
         lines.append(f"    s{k} = shared_{k}({', '.join(values[w] for w in wanted)})")
     values += [f"s{k}" for k in range(len(plan.shared))]
-    for i, _, wanted in plan.rules:
-        x = op.inputs[i]
-        lines.append(f"    g_{x} = {rule_call(op, x, ['g', *(values[k] for k in wanted)], names)}")
+    for i, rule, wanted in plan.rules:
+        x, arguments = op.inputs[i], ["g", *(values[k] for k in wanted)]
+        text = rule_call(op, x, arguments, names)
+        if not alone and (op, x) in PRODUCT_RULES:
+            operands = PRODUCT_RULES[op, x].format_map(dict(zip((rule.incoming, *rule.needs), arguments)))
+            text = f"None if edge_{x} in products and wait(products, edge_{x}, {operands}) else {text}"
+        lines.append(f"    g_{x} = {text}")
     if op.broadcasts:
         lines += ["    if node.input_meta is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.input_meta"]
         for i, _, _ in plan.rules:
             x = op.inputs[i]
-            lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
+            text = f"fit(g_{x}, like_{x})"
+            if not alone:
+                text = f"None if edge_{x} in products and wait_for_sum(products, edge_{x}, g_{x}) else {text}"
+            lines += [f"        if like_{x} is not None:", f"            g_{x} = {text}"]
     return [*lines, *release_lines(plan)]
 
 
@@ -385,7 +389,6 @@ def names_of_rules(op: Op, plan: Plan) -> dict[str, Any]:
 
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
     """The function written by `forward_source`; None if this row goes the general way."""
-    load_kernels(op)
     if cuts(op):
         return compile_pieces(op)
     if not can_specialise(op):

@@ -15,6 +15,7 @@ from autolab.engine.op import Op, Plan
 from autolab.fast.codegen import NAMES, define
 from autolab.fast.kernel import LARGE
 from autolab.fast.row import gradients_of, names_of_rules, rule_lines
+from autolab.fast.stacked import PRODUCT_RULES
 from autolab.rules.index import basic_rule
 from autolab.rules.shape import inverse, transpose
 
@@ -27,22 +28,24 @@ def step_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         general = f" or (type(g) is ndarray and g.size >= {LARGE})"
     elif picks(op):  # a tensor cannot be put into an array
         general = " or isinstance(g, Tensor)"
+    not_done = "pending[node] = g; return False"
     lines = [
-        "def step(node, pending, sums, waiting, ready, free):",
-        "    g = pending.get(node)",
+        "def step(node, pending, sums, waiting, ready, products, free):",
+        "    g = pending.pop(node, None)",
         f"    if g is None or node.hooks is not None{general}:",
-        "        return False",
+        f"        {not_done}",
     ]
     if picks(op):
         return "\n".join([*lines, *placed_lines()]) + "\n"
     lines += [
-        *rule_lines(op, plan, names, "return False", "return False", revive=False),
-        "    del pending[node]",
         f"    {', '.join(f'edge_{x}' if x in xs else '_' for x in op.inputs)}, = node.edges",
+        *rule_lines(op, plan, names, not_done, not_done, alone=False),
     ]
     for x in xs:
+        waits = op.broadcasts or (op, x) in PRODUCT_RULES
         lines += [
-            f"    if edge_{x} not in pending:",
+            *([f"    if g_{x} is None:  # its product waits for others", "        pass"] if waits else []),
+            f"    {'elif' if waits else 'if'} edge_{x} not in pending:",
             f"        pending[edge_{x}] = g_{x}",
             f"    elif edge_{x} in sums:",
             f"        pending[edge_{x}] += g_{x}",
@@ -75,8 +78,7 @@ def placed_lines() -> list[str]:
         "    elif edge in sums and type(whole := pending[edge]) is ndarray and whole.dtype is g.dtype:",
         "        whole[key] += g",
         "    else:",
-        "        return False",
-        "    del pending[node]",
+        "        pending[node] = g; return False",
         "    if edge in waiting:",
         "        left = waiting[edge] = waiting[edge] - 1",
         "        if not left:",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
+from autolab.engine.apply import apply_general
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
@@ -28,16 +29,20 @@ OPERAND = (Tensor, *dtypes.NUMBERS, np.generic, np.ndarray)
 
 
 def operator(name: str, row: Op, general: Callable[..., Any] | None = None) -> LazyMethod:
-    """x op y: the function written out for the row, when it is first needed; without one, `general` or what runs the row."""
+    """x op y: the function written out for the row; before there is one, `general` or what runs the row."""
 
     def forward(self: Tensor, other: Any) -> Any:
-        return row.run(self, other, settings=NONE) if isinstance(other, OPERAND) else NotImplemented
+        return apply_general(row, (self, other), NONE) if isinstance(other, OPERAND) else NotImplemented
 
     usual = entitle(general or forward, name, None)
 
     def load() -> Callable[..., Any]:
-        written = row.generated("forward", general)
-        return usual if written is None else copy_name_and_doc(written, usual)
+        def settle(written: Callable[..., Any]) -> None:
+            if vars(Tensor)[name] is first:  # and not what somebody else has put there
+                setattr(Tensor, name, copy_name_and_doc(written, usual))
+
+        first = row.generated("forward", usual, settle, general)
+        return usual if first is None else copy_name_and_doc(first, usual)
 
     return LazyMethod(name, load)
 

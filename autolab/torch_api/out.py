@@ -66,6 +66,8 @@ def into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         )
     for o in outs:
         _check_memory(o, inputs, name)
+    if name == "multinomial" and outs[0].dtype is not dtypes.int64 and inputs[0].is_floating_point() and inputs[0].ndim in (1, 2):
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {outs[0].dtype.title}")  # before it looks at any number
     result = function(*args, **kwargs)
     if isinstance(result, Tensor):
         if in_vmap(result):  # and no input is: it was drawn
@@ -116,8 +118,6 @@ def _store(out: Tensor, result: Tensor, name: str) -> Tensor:
                 f"Expected the dtype for input and out to match, but got {result.dtype.title} for input's dtype and {out.dtype.title} "
                 "for out's dtype."
             )
-        if name == "multinomial":
-            raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.title}")
         if name in ("complex", "polar"):
             raise RuntimeError(
                 f"Expected object of scalar type {result.dtype.title} but got scalar type {out.dtype.title} for argument 'out'"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.fast.kernel import KERNELS, load_kernels
+from autolab.fast.kernel import KERNELS
+from autolab.fast.kernels import load_kernels
 from autolab.rules import error_functions, index, order
 
 FUNCTIONS = {

@@ -55,6 +55,22 @@ def seen(x: Any, top: int, step: int, taps: int, count: int, start: int, length:
     return np.ndarray(shape, x.dtype, x, top * row + start * place, (row * step, channel, one))
 
 
+def thinned(x: Any, columns: Any) -> Any:
+    """For each column of taps an image and where in its rows the tap begins: x, or every n-th place of it, which several columns share."""
+    shared: dict[int, Any] = {}
+    made = []
+    for _, b in columns:
+        step = b.step or 1
+        if step == 1:
+            made.append((x, b.start))
+            continue
+        rest = b.start % step
+        if rest not in shared:
+            shared[rest] = np.ascontiguousarray(x[:, :, rest::step])
+        made.append((shared[rest], b.start // step))
+    return made
+
+
 def correlate(x: Any, w: Any, out: Any, step: int, first: int, columns: Any, bias: Any = None) -> None:
     """out[y, :, a] = sum over the columns of taps k and (a, b) of w[k] times what they see of x[first + y * step ..., :, b].
 
@@ -63,8 +79,7 @@ def correlate(x: Any, w: Any, out: Any, step: int, first: int, columns: Any, bia
     count, wide, n, taps = out.shape[0], out.shape[2], out.shape[3], w.shape[2]
     whole = next((k for k, (a, _) in enumerate(columns) if (a.start, a.stop, a.step or 1) == (0, wide, 1)), None)
     order = sorted(range(len(columns)), key=lambda k: k != whole)
-    inputs = [np.ascontiguousarray(x[:, :, b]) if (b.step or 1) > 1 else x for _, b in columns]
-    starts = [0 if (b.step or 1) > 1 else b.start for _, b in columns]
+    inputs = thinned(x, columns)
     lines = max(1, ENTRIES // max(1, math.prod(out.shape[1:])))
     memory = np.empty(min(lines, count) * math.prod(out.shape[1:]), out.dtype)
     for start, stop, low, high, top in bands(count, first, step, taps, x.shape[0]):
@@ -77,7 +92,8 @@ def correlate(x: Any, w: Any, out: Any, step: int, first: int, columns: Any, bia
                 length = len(range(*a.indices(wide)))
                 if not length:
                     continue
-                view = seen(inputs[k], top + (y - start) * step, step, high - low, len(some), starts[k], length)
+                image, at = inputs[k]
+                view = seen(image, top + (y - start) * step, step, high - low, len(some), at, length)
                 weights = w[k, :, low:high].reshape(w.shape[1], -1)
                 made = some if k == whole else memory[: len(some) * w.shape[1] * length * n]
                 made = made.reshape(len(some), w.shape[1], length * n)
@@ -135,9 +151,8 @@ def conv_weight(g: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilat
         x, columns = beside(x, columns, length), [(slice(0, length), slice(0, length))]
     g = np.ascontiguousarray(g.reshape(size, wide, length * n).swapaxes(1, 2))
     total = np.zeros((len(columns), rows, x.shape[1], wide), g.dtype)
-    for k, (a, b) in enumerate(columns):
-        strided = (b.step or 1) > 1
-        part, at, long = np.ascontiguousarray(x[:, :, b]) if strided else x, 0 if strided else b.start, a.stop - a.start if a.stop else 0
+    for k, ((a, _), (part, at)) in enumerate(zip(columns, thinned(x, columns))):
+        long = a.stop - a.start if a.stop else 0
         for start, stop, low, high, top in bands(size, -padding[0], stride[0], rows, x.shape[0]):
             if long and low < high:
                 view, right = seen(part, top, stride[0], high - low, stop - start, at, long), g[start:stop, a.start * n : a.stop * n]

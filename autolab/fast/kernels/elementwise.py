@@ -33,7 +33,11 @@ def times_mask(x: Any, mask: Array, out: Array) -> None:
 def keep(g: Any, condition: Any, x: Any = None, *, of: str = "") -> Any:
     try:
         bits = BITS[g.itemsize]
-        return (g.view(bits) * condition.astype(bits)).view(g.dtype)
+        kept = condition.astype(bits)
+        if kept.shape != g.shape:
+            return (g.view(bits) * kept).view(g.dtype)
+        kept *= g.view(bits)
+        return kept.view(g.dtype)
     except (AttributeError, KeyError):  # a Python number, single bytes
         return rows.keep.forward(g, condition)
 

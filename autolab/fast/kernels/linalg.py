@@ -5,15 +5,26 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine.node import F32
 from autolab.fast.kernel import kernel
 from autolab.fast.sums import column_sums
 from autolab.rules import linalg as rows
+
+WIDE = 1 << 10  # entries: for smaller matrices `times_transpose` is not asked
+
+
+def times_transpose(x: Any, w: Any) -> Any:
+    """x @ w.T of matrices. BLAS lays out the right one anew, which takes long where x is wide and has few rows: then x is put there."""
+    rows, width = x.shape
+    if 8 <= rows <= width // 8 and len(w) >= 128 and x.dtype is w.dtype is F32:
+        return np.ascontiguousarray(w.dot(x.T).T)
+    return x.dot(w.T)
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     """All leading axes of x as one: one large product is faster than many small ones."""
     if 1 <= x.ndim <= 2:
-        out = x.dot(weight.T)
+        out = times_transpose(x, weight) if x.ndim == 2 and x.size >= WIDE else x.dot(weight.T)
     else:
         out = x.reshape(-1, x.shape[-1]).dot(weight.T).reshape(*x.shape[:-1], len(weight))
     out += bias

@@ -155,6 +155,11 @@ def blocks(shape: Any, source: int, causal: bool) -> Any:
             yield slice(sample, sample + 1), slice(head, head + together), low, high, ends
 
 
+def largest_block(shape: Any, source: int) -> int:
+    """Entries of the largest of these blocks, or a few more."""
+    return min(max(ROOM, source), math.prod(shape) * source)
+
+
 def exponents(queries: Any, keys: Any, first: int, causal: bool, room: Any) -> Any:
     """exp(queries @ keys.T), or a multiple of it, and the sums of its rows. `first` is the place of the first query."""
     shape = (*queries.shape[:3], keys.shape[2])
@@ -192,7 +197,7 @@ def whole_attention(*xs: Any, scale: Any, causal: Any) -> Any:
     queries, keys, values = map(with_heads, xs)
     queries = queries * np.asarray(scale, queries.dtype)
     out = heads_inside((*queries.shape[:3], values.shape[3]), values.dtype)
-    room = np.empty(max(ROOM, keys.shape[2]), out.dtype)
+    room = np.empty(largest_block(queries.shape[:3], keys.shape[2]), out.dtype)
     for sample, head, low, high, source in blocks(queries.shape[:3], keys.shape[2], causal):
         e, total = exponents(queries[sample, head, low:high], keys[sample, head, :source], low, causal, room)
         part = np.matmul(e, values[sample, head, :source], out=out[sample, head, low:high])
@@ -206,7 +211,7 @@ def whole_attention_back(g: Any, xs: Any, out: Any, scale: Any, causal: Any) -> 
     queries = queries * np.asarray(scale, queries.dtype)
     along = np.vecdot(g, out)[..., None]
     to_queries, to_keys, to_values = [heads_inside(x.shape, x.dtype) for x in (queries, keys, values)]
-    room, more = np.empty((2, max(ROOM, keys.shape[2])), out.dtype)
+    room, more = np.empty((2, largest_block(queries.shape[:3], keys.shape[2])), out.dtype)
     for sample, head, low, high, source in blocks(queries.shape[:3], keys.shape[2], causal):
         some, looked_at = (sample, head, slice(low, high)), (sample, head, slice(source))
         e, total = exponents(queries[some], keys[looked_at], low, causal, room)
