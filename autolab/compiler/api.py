@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
+import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,15 +14,15 @@ import numpy as np
 from autolab.autograd import grad
 from autolab.compiler.emit import Group, OutOfRange, Source, function, useful
 from autolab.compiler.guards import Guards
-from autolab.compiler.layout import BatchLast
 from autolab.compiler.lower import Lowering
 from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile, Store
-from autolab.compiler.trace import Tracer, below
+from autolab.compiler.trace import Operation, Tracer, below
 from autolab.engine.modes import modes
 from autolab.engine.node import Node, edge_of, next_number
 from autolab.engine.saved import FREED
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.modules.module import HOOKS, Module
+from autolab.utils.collector import collector_paused
 
 MOST_PROGRAMS = 8
 
@@ -89,12 +90,12 @@ def tensors_in(nest: Any) -> list[Tensor]:
 
 
 class Program:
-    """A compiled call: a forward function, for outputs that need a gradient a way back, and the text of both."""
+    """A compiled call: a forward function, for outputs that need a gradient a way back, and the texts of both, compressed."""
 
     def __init__(
         self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any], kind: Any, keeps_numbers: bool = False
     ) -> None:
-        builder = Builder(tracer, guards.places, (kind or Group).keeps, Lowering if kind else BatchLast)
+        builder = Builder(tracer, guards.places, (kind or Group).keeps, lowering(tracer, kind))
         for t in tracer.read.values():
             place = builder.name(t) if id(t) in builder.places else guards.name(t)
             guards.conditions.append(f"({place}._grad is None) is {id(t) in tracer.without_gradient}")
@@ -128,16 +129,17 @@ class Program:
             packed, leaves = ("".join(f"{x}, " for x in xs) for xs in (map(source.speak, saved), map(builder.name, self.sources)))
             names.update(builder.names)
             text = f"attach({text}, ({packed}), ({leaves}), ({''.join(dict.fromkeys(watched))}), args, kwargs)"
-        self.forward, self.text = function("program", "args, kwargs", source, text)
+        self.forward, text = function("program", "args, kwargs", source, text)
         self.fused, self.bytes = source.fused, source.bytes
-        self.back, self.back_text = None, ""
+        self.back, back_text = None, ""
         if any(self.needs) and not self.spent:
             back = Source(back_steps, [v for v in found if v is not None], dict(builder.names), kind)
             gone = ", ".join("None" if v is None else back.speak(v) for v in found)
             arguments = ", ".join([*(v.name for v in incoming), *(v.name for v in saved)])
-            self.back, self.back_text = function("backward", arguments, back, f"[{gone}]")
+            self.back, back_text = function("backward", arguments, back, f"[{gone}]")
             self.fused = self.fused + back.fused
             self.bytes += back.bytes
+        self.texts = [zlib.compress(t.encode()) for t in (text, back_text) if t]  # a tenth of the room, and read by people only
         self.shapes = [(v.sample.shape, v.sample.dtype) for v, n in zip(values, self.needs) if n and v is not None]
         self.count, self.way = len(steps), (kind or Group).way
         if not keeps_numbers:
@@ -295,7 +297,8 @@ class Compiled:
             reason = "it changes a setting, a list or an attribute outside of itself"
         if not reason:
             try:
-                known.append(Program(tracer, guards, result, self.call, self.kind, self.keeps_numbers))
+                with collector_paused(), np.errstate(all="ignore"):  # of all that is made, nothing is garbage
+                    known.append(Program(tracer, guards, result, self.call, self.kind, self.keeps_numbers))
                 return result
             except CannotCompile as why:
                 reason = str(why)
@@ -303,6 +306,15 @@ class Compiled:
             raise CompileError(f"torch.compile(fullgraph=True): {named(self.call)} cannot be compiled as a whole: {reason}")
         known.append(Eager(guards.compiled(), reason, self.call))
         return result
+
+
+def lowering(tracer: Tracer, kind: Any) -> type[Lowering]:
+    """How a trace is taken apart: with NumPy, images lie as (H, C, W, N) between convolutions, where there are any."""
+    if kind is None and any(isinstance(e, Operation) and e.op.forward.__module__ == "autolab.rules.conv" for e in tracer.events):
+        from autolab.compiler.layout import BatchLast  # with all kernels of images
+
+        return BatchLast
+    return Lowering
 
 
 def chains(backend: Any) -> Any:
@@ -479,4 +491,4 @@ def source_of(f: Any) -> str:
         return r0
     """
     found = [p for p in explain(f).programs if isinstance(p, Program)]
-    return "\n".join(text for p in found for text in (p.text, p.back_text) if text)
+    return "\n".join(zlib.decompress(text).decode() for p in found for text in p.texts)

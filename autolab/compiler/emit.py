@@ -1,8 +1,8 @@
 """5. The program as Python source: buffers planned, chains of elementwise steps in blocks that stay in the cache.
 
-A step that can write into a buffer (`out=`) gets one. A buffer is free again after the last use of what it holds, so a few of them
-serve a whole training step. What the other steps give is made anew at each call, and let go of after its last use. Results that leave
-the program are made anew, too.
+A step that can write into a buffer (`out=`) gets one if its result is small: no memory is asked for, and views of it are known. A buffer
+is free again after the last use of what it holds, so a few of them serve a whole training step. Everything else is made anew at each call,
+over an array that ends there if it can be, and let go of after its last use: memory that a program keeps is of no use to its other steps.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from autolab.compiler.lower import Method, Step, Value
 from autolab.compiler.program import Accumulate, Again, Load, Refuse, Store, Within, read_by
 from autolab.engine.node import add_into
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.fast.blocks import clip
+from autolab.fast.blocks import clip, goes_along, in_blocks
+from autolab.fast.kernel import INTO, is_rule
 from autolab.rules.elementwise import keep
 
 LARGE = 1 << 16  # entries: from here on chains are run in blocks
-WASTE = 4  # a buffer may be so many times smaller than the memory it is in
+WASTE = 2  # a buffer may be so many times smaller than the memory it is in
 LET_GO = 1 << 10  # entries: arrays from here on are let go of in the middle of a program
+ANEW = 1 << 14  # bytes: a result of this size or more is made anew, and its memory is free for others after its last use
 BLOCK = 1 << 15  # entries of a block: a few of them fit the second-level cache
 # On single numbers Python's operators take a tenth of a ufunc's time.
 OPERATORS = {
@@ -46,6 +48,7 @@ class Source:
         self.locals: dict[Value, list[str]] = {}  # the variables that hold the memory of a value
         self.shared: set[Value] = set()  # one of several results of a step, which may look into the same memory
         self.views: dict[Value, Any] = {}  # buffers and views of them, as arrays
+        self.alike: dict[Any, Any] = {}  # the same arrays, by where they lie and what they look like
         self.free: list[np.ndarray[Any, Any]] = []  # memory of buffers that hold nothing, as bytes
         self.blocks: dict[Any, np.ndarray[Any, Any]] = {}  # for chains, one after the other
         self.bytes = 0
@@ -99,7 +102,14 @@ class Source:
             memory = np.empty(like.nbytes, np.uint8)
             self.bytes += like.nbytes
         self.free = [m for m in self.free if m is not memory]
-        return memory[: like.nbytes].view(like.dtype).reshape(like.shape)
+        return self.only(memory[: like.nbytes].view(like.dtype).reshape(like.shape))
+
+    def only(self, array: Any) -> Any:
+        """A buffer or a view of one, or the one that is like it already: memory that serves many times has one name for each shape."""
+        if type(array) is not np.ndarray:
+            return array
+        key = array.__array_interface__["data"], array.shape, array.strides, array.dtype
+        return self.alike.setdefault(key, array)
 
     def block(self, number: int, dtype: Any) -> str:
         """The name of a buffer for a block. The next chain uses the same."""
@@ -167,11 +177,12 @@ class Source:
         if root is not out and root in self.static and all(v.constant or v in self.views for v in step.values()):
             view = step.function(*self.arrays(step.args), **self.arrays(step.kwargs))  # a buffer stays where it is: look once
             if np.may_share_memory(view, self.static[root]):
-                self.given[out] = self.bind(view, out.name)
+                view = self.only(view)
+                self.given[out] = self.bind(view, "view")
                 self.viewed(out, view)
                 return
         over = self.name_to_overwrite(i, step, out)
-        if not over and self.can_write_into(step, out):
+        if not over and self.can_write_into(step, out) and out.sample.nbytes < ANEW:
             b = self.buffer(out.sample, [] if step.function is np.dot else self.ending(i, step))
             self.static[out] = b
             name = self.given[out] = self.bind(b, "b")
@@ -188,11 +199,19 @@ class Source:
 
     def name_to_overwrite(self, i: int, step: Step, out: Value) -> str:
         """The variable of an array that ends with this elementwise step, and in whose memory its result can be; "" if there is none."""
-        if not (step.elementwise and isinstance(step.function, np.ufunc) and not step.kwargs and out.root is out):
+        if not step.elementwise or step.kwargs or out.root is not out:
             return ""
-        for v in step.values():
-            ends = self.last.get(v) == i and v.name in self.locals.get(v, ()) and v not in self.leaving and v not in self.shared
-            if ends and v.sample.flags.owndata and v.sample.flags.c_contiguous and fits(v.sample, out.sample):
+        if isinstance(step.function, np.ufunc):
+            candidates = step.values()
+        elif writes_over(step):
+            candidates = step.values()[:1]
+        else:
+            return ""
+        for v in candidates:
+            root = v.root  # which may have another shape, and ends with v
+            ends = self.last.get(root) == i and v.name in self.locals.get(root, ()) and not {v, root} & (self.leaving | self.shared)
+            whole = v.sample.size == root.sample.size and root.sample.flags.owndata and v.sample.flags.c_contiguous
+            if ends and whole and fits(v.sample, out.sample):
                 return v.name
         return ""
 
@@ -227,6 +246,8 @@ class Source:
             return f"{args[0]}.T"
         if isinstance(step.function, Method):
             return f"{args[0]}.{step.function.name}({', '.join([*args[1:], *(f'{k}={self.speak(v)}' for k, v in step.kwargs.items())])})"
+        if into and writes_over(step):
+            return f"{self.bind(in_blocks, 'in_blocks')}({self.bind(INTO[step.function][0], 'rule')}, {', '.join(args)}, out={into})"
         if into:
             args.append(f"out={into}" if step.function in (np.maximum, np.minimum) else into)
         args += [f"{k}={self.speak(v)}" for k, v in step.kwargs.items()]
@@ -295,6 +316,7 @@ class Group:
         last = {v: k for k, s in enumerate(self.steps) for v in s.values()}
         free: list[str] = []
         held: dict[Value, str] = {}
+        views: list[tuple[Value, str]] = []  # what looks into an array that is used after the group
         kinds: dict[str, Any] = {}  # the block buffers, by name, with their dtypes
         for k, s in enumerate(self.steps):
             out = s.outs[0]
@@ -311,6 +333,7 @@ class Group:
                     into = f"w_{out.name}[lo:hi]"
                     body.append(f"x_{out.name} = {into}")
                     into = f"x_{out.name}"
+                    views.append((out, into))
                     free += dying
                 elif isinstance(s.function, np.ufunc):
                     into = next((d for d in dying if kinds[d] == kind), "")
@@ -337,6 +360,8 @@ class Group:
         for v in inner & self.needed:
             if np.shape(v.sample) == self.shape:
                 self.whole(to, v)
+        for v, name in views:
+            to.local(v, name)
         to.lines += [f"{name} = 0.0" for _, name in sums]
         to.lines.append(f"for lo in range(0, {n}, {BLOCK}):")
         to.lines.append(f"    hi = min(lo + {BLOCK}, {n})")
@@ -348,7 +373,9 @@ class Group:
 
     def whole(self, to: Source, v: Value) -> None:
         """An array for a value that is used after the group."""
-        if v in self.leaving:
+        if v in self.leaving or v.sample.nbytes >= ANEW:
+            for name in (v.name, f"w_{v.name}"):
+                to.local(v, name)
             to.lines.append(f"{v.name} = {to.bind(np.empty, 'empty')}({self.shape}, {to.bind(v.sample.dtype, 'dtype')})")
         else:
             b = to.buffer(v.sample, [])
@@ -356,6 +383,14 @@ class Group:
             to.given[v] = to.bind(b, "b")
             to.viewed(v, b)
         to.lines.append(f"w_{v.name} = {to.speak(v)}.reshape(-1)")
+
+
+def writes_over(step: Step) -> bool:
+    """Whether this is the rule of a block kernel, which can write over the gradient, on arrays that it takes in blocks."""
+    g = step.args[0]
+    if step.function not in INTO or not is_rule(step.function) or not isinstance(g, Value) or not isinstance(g.sample, np.ndarray):
+        return False
+    return bool(g.sample.ndim) and all(goes_along(a.sample if isinstance(a, Value) else a, g.sample) for a in step.args[1:])
 
 
 def fits(a: Any, like: Any) -> bool:
@@ -487,9 +522,13 @@ def accumulate(leaf: Tensor, g: Any) -> None:
 
 
 def function(name: str, arguments: str, source: Source, result: str) -> tuple[Callable[..., Any], str]:
-    """The text as a function, and the text."""
+    """The text as a function, and the text.
+
+    What the text speaks of are defaults of more arguments: a local variable takes a sixth of a global one's bytecode, and no more time.
+    """
     body = "\n".join("    " + line for line in [*source.lines, f"return {result}"])
-    text = f"def {name}({arguments}):\n{body}\n"
+    spoken_of = {n: thing for n, thing in source.names.items() if n not in ("args", "kwargs")}
     place: dict[str, Any] = {}
-    exec(compile(text, f"<compiled {name}>", "exec"), source.names, place)
-    return place[name], "\n\n".join([*source.texts, text])
+    exec(compile(f"def {name}({', '.join([arguments, *spoken_of])}):\n{body}\n", f"<compiled {name}>", "exec"), place)
+    place[name].__defaults__ = tuple(spoken_of.values())
+    return place[name], "\n\n".join([*source.texts, f"def {name}({arguments}):\n{body}\n"])

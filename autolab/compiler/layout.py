@@ -32,13 +32,20 @@ class BatchLast(Lowering):
         made = handler(self, *args, **kwargs) if handler is not None else None
         if made is not None:
             return made
-        if not any(v in self.behind for v in values_in((args, kwargs))):
+        if not self.behind or not any(v in self.behind for v in values_in((args, kwargs))):
             return super().emit(function, args, kwargs, elementwise)
         if function == np.add.reduce and args[1:] == (None, None, None, False) and not kwargs:
             return super().emit(function, (self.behind[args[0]], *args[1:]))
-        if entry_by_entry(function) and not any(values_in(kwargs)) and all(np.ndim(v.sample) <= 4 for v in values_in(args)):
+        if entry_by_entry(function) and not values_in(kwargs) and all(np.ndim(v.sample) <= 4 for v in values_in(args)):
             return self.shown(super().emit(function, tuple(map(self.turned, args)), kwargs, elementwise))
         return super().emit(function, self.usual(args), self.usual(kwargs), elementwise)
+
+    def fit(self, g: Value, like: tuple[tuple[int, ...], Any]) -> Any:
+        """The gradient of what was added to each channel is summed where the image lies."""
+        shape, dtype = like
+        if g in self.behind and g.sample.dtype == dtype and shape in ((g.sample.shape[1], 1, 1), (1, g.sample.shape[1], 1, 1)):
+            return self.emit(np.reshape, (super().emit(last.by_channel, (self.behind[g], None)), shape))
+        return super().fit(g, like)
 
     def shown(self, behind: Value) -> Any:
         """The view of an array (H, C, W, N) in the shape that the trace has."""

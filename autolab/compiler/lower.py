@@ -53,26 +53,27 @@ class Value:
 class Step:
     """outs = function(*args, **kwargs). `elementwise` steps may be run block by block."""
 
-    __slots__ = ("args", "elementwise", "function", "kwargs", "outs", "several")
+    __slots__ = ("args", "elementwise", "function", "inputs", "kwargs", "outs", "several")
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], elementwise: bool) -> None:
         self.function, self.args, self.kwargs, self.elementwise = function, args, kwargs, elementwise
+        self.inputs = values_in((args, kwargs))
         self.outs: list[Value | None] = []
         self.several = False
 
     def values(self) -> list[Value]:
-        return list(values_in((self.args, self.kwargs)))
+        return self.inputs
 
 
-def values_in(nest: Any) -> Any:
+def values_in(nest: Any) -> list[Value]:
     """All Values in nested tuples, lists and dicts."""
     if isinstance(nest, Value):
-        yield nest
-    elif isinstance(nest, tuple | list):
-        for item in nest:
-            yield from values_in(item)
-    elif isinstance(nest, dict):
-        yield from values_in(list(nest.values()))
+        return [nest]
+    if isinstance(nest, dict):
+        nest = nest.values()
+    elif not isinstance(nest, tuple) and not isinstance(nest, list):
+        return []
+    return [v for item in nest for v in values_in(item)]
 
 
 class NotSimple(Exception):
@@ -86,13 +87,16 @@ class Lowering:
         self.keeps = keeps
         self.steps: list[Any] = []
         self.known: dict[Any, Value] = {}
+        self.from_outside: list[Any] = []  # keys of `known`, of steps that read a tensor from outside, or a view of one
         self.count = 0
         self.constants: dict[Any, Value] = {}
         self.stretched: dict[Value, Value] = {}  # results of np.broadcast_to, and what was stretched
 
     def forget_sources(self) -> None:
         """A tensor from outside is written to: what was computed from one, or from a view of it, may be another number now."""
-        self.known = {key: v for key, v in self.known.items() if not any(read.root.source for read in values_in(key))}
+        for key in self.from_outside:
+            self.known.pop(key, None)
+        self.from_outside.clear()
 
     def new(self, sample: Any, source: str = "", constant: bool = False) -> Value:
         self.count += 1
@@ -156,8 +160,7 @@ class Lowering:
         inputs = step.values()
         given = [] if is_ufunc else arrays_in((samples(args), samples(kwargs)))
         before = [a.tobytes() for a in given]
-        with np.errstate(all="ignore"):
-            sample = function(*samples(args), **samples(kwargs))
+        sample = function(*samples(args), **samples(kwargs))
         if any(a.tobytes() != b for a, b in zip(given, before)):
             raise NotSimple  # a helper that writes into what its caller made: only the caller as a whole is a step
         constant = all(v.constant for v in inputs)
@@ -176,10 +179,14 @@ class Lowering:
             self.stretched[result] = args[0]  # type: ignore[index]
         if key is not None:
             self.known[key] = result  # type: ignore[assignment]
+            if any(v.root.source for v in inputs):
+                self.from_outside.append(key)
         return result
 
     def spread_numbers(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """A constant that is one number everywhere as just that number, where another argument has the full shape."""
+        if not any(isinstance(a, Value) and a.constant and np.ndim(a.sample) for a in args):
+            return args
         shapes = [np.shape(samples(a)) for a in args]
         full = np.broadcast_shapes(*shapes)
         for i, a in enumerate(args):
@@ -194,6 +201,8 @@ class Lowering:
 
     def unstretched(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """A stretched array as it was before, where another argument has the full shape: a ufunc stretches by itself."""
+        if not any(isinstance(a, Value) and a in self.stretched for a in args):
+            return args
         shapes = [np.shape(samples(a)) for a in args]
         for i, a in enumerate(args):
             if isinstance(a, Value) and a in self.stretched and shapes[i] in shapes[:i] + shapes[i + 1 :]:
@@ -223,7 +232,7 @@ class Lowering:
 
     def formula(self, function: Any, env: dict[str, Any], elementwise: bool, compute: Any = None) -> Any:
         """What function(**env) gives: its formula taken apart, or one step that calls it, or its kernel."""
-        mark = len(self.steps), dict(self.known)
+        mark, known = len(self.steps), len(self.known)
         try:
             text = to_take_apart(function)
             if text is not None and not self.keeps(compute or function, values_in(env)):
@@ -231,8 +240,9 @@ class Lowering:
                 names = dict(zip(text.__code__.co_varnames, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]))
                 return Formula(self, text, {to: env[name] for to, name in names.items()}, elementwise).whole(text)
         except NotSimple:
-            del self.steps[mark[0] :]
-            self.known = mark[1]
+            del self.steps[mark:]
+            while len(self.known) > known:
+                self.known.popitem()  # the latest
         code = function.__code__
         positional = [env[n] for n in code.co_varnames[: code.co_argcount]]
         keywords = {n: env[n] for n in code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]}
@@ -490,7 +500,7 @@ def simple_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def has_values(nest: Any) -> bool:
-    return next(values_in(nest), None) is not None
+    return bool(values_in(nest))
 
 
 def arrays_in(nest: Any) -> list[Any]:

@@ -268,7 +268,8 @@ class Builder:
             out = self.to.emit(rule.compute, (g, *given))
             found = [gi if needs else None for gi, needs in zip(out if isinstance(out, tuple) else (out,), event.needs)]
         else:
-            for i, name in enumerate(op.inputs):
+            # A weight before x: what its rule needs on the way is gone when the gradient of x is made, which is there for longer.
+            for i, name in reversed(list(enumerate(op.inputs))):
                 if event.needs[i] and name in op.rules:
                     rule = op.rules[name]
                     env = {rule.incoming: g, **rule.defaults, **{need: self.asked_for(record, need, settings) for need in rule.needs}}
@@ -301,7 +302,7 @@ def read_by(step: Any) -> list[Value]:
     if isinstance(step, Step):
         return step.values()
     if isinstance(step, Refuse):
-        return list(values_in(step.args))
+        return values_in(step.args)
     return [step.value] if isinstance(step, Accumulate | Within | Store) else []
 
 

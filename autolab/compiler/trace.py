@@ -88,7 +88,8 @@ class Tracer:
         self.numbers: dict[int, int] = {}
         self.arrays: dict[int, list[int]] = {}  # id of an array -> the numbers of the tensors over it
         self.seeds: list[Any] = []
-        self.read: dict[int, Tensor] = {}  # tensors whose .grad was read
+        self.cleared: set[int] = set()  # ids of tensors whose .grad the call itself has set to None
+        self.read: dict[int, Tensor] = {}  # other tensors whose .grad was read
         self.without_gradient = {id(t) for t in [*inputs, *outside] if t._grad is None}
         self.tensors: list[Tensor] = []
         self.edges: list[Any] = []
@@ -306,11 +307,13 @@ class Tracer:
         if value is not None:
             self.leave("a gradient is set by hand")
         else:
+            self.cleared.add(id(t))
             self.events.append(Effect(lambda: setattr(t, "grad", None), "grad = None", False, t))
 
     def gradient_read(self, t: Tensor) -> None:
         """Python may ask whether there is one yet."""
-        self.read[id(t)] = t
+        if id(t) not in self.cleared:
+            self.read[id(t)] = t
         if not self.is_given(t):
             self.leave("the gradient of a tensor that the function made is read")
 

@@ -543,3 +543,19 @@ def test_numbers_in_a_list_are_as_good_as_numbers():
     for scale in (2.0, 3.0, 2.0):
         assert f(torch.ones(2), scale).tolist() == [1, scale]
     assert is_compiled(f)
+
+
+def test_a_gradient_that_the_call_clears_first_is_compiled_for_once():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        w.grad = None
+        (w * w).sum().backward()
+        with torch.no_grad():
+            w.sub_(0.25 * w.grad)
+
+    compiled = torch.compile(step)
+    for _ in range(3):  # at the first call there is no gradient to clear
+        compiled()
+    assert w.tolist() == [0.125, 0.25]
+    assert len(explain(compiled).programs) == 1

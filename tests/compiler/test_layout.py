@@ -73,3 +73,33 @@ def test_what_is_no_image_any_more_is_in_the_usual_order(change):
     fast = torch.compile(lambda x: change(net(x).relu()))
     fast(x)
     close(fast(x).detach().numpy(), change(net(x).relu()).detach().numpy())
+
+
+def test_the_bias_of_a_transposed_convolution_gets_its_gradient_where_the_image_lies():
+    x, net = torch.randn(4, 3, 5, 5), torch.nn.Sequential(torch.nn.ConvTranspose2d(3, 2, 3, stride=2), torch.nn.Tanh())
+
+    def step():
+        net.zero_grad()
+        net(x).square().sum().backward()
+        return [p.grad.clone() for p in net.parameters()]
+
+    f = torch.compile(step, fullgraph=True)
+    f()
+    for mine, right in zip(f(), step(), strict=True):
+        np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-4, atol=1e-4)
+    assert "ascontiguousarray" not in source_of(f)
+
+
+def test_taps_a_stride_apart_see_one_copy():
+    x = numbers(6, 3, 8, 5)
+    images = [image for image, _ in last.thinned(x, last.columns_of(4, 2, 1, 1, 4, 8))]
+    assert len({id(image) for image in images}) == 2
+    assert sum(image.size for image in {id(image): image for image in images}.values()) == x.size
+
+
+def test_the_gradient_of_a_weight_comes_before_that_of_the_input_which_is_there_for_longer():
+    x, net = torch.randn(4, 3, 8, 8), torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Conv2d(4, 4, 3))
+    f = torch.compile(lambda: net(x).sum().backward(), fullgraph=True)
+    f()
+    text = source_of(f)
+    assert text.index("conv_weight(") < text.index("conv_input(")

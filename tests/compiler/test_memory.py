@@ -1,5 +1,7 @@
 """What a compiled program holds while it runs, and between two calls. Bytes are counted, not pages."""
 
+import dis
+import functools
 import re
 import tracemalloc
 
@@ -56,6 +58,42 @@ def test_memory_of_a_buffer_serves_another_shape():
     x = torch.rand(100, 50)
     _, program = compiled(lambda: ((x * 2).sum(1) + (x.t() * 3).flatten().reshape(2500, 2).sum(0).sum()).sum())
     assert program.bytes < 1.2 * x.nbytes
+
+
+def test_memory_that_serves_many_times_has_one_name_for_each_shape():
+    x, w = torch.randn(8, 4), torch.randn(4, 4)
+
+    def f(count):
+        y = x
+        for _ in range(count):
+            y = (y @ w).tanh() + (y @ w).sin().t().reshape(8, 4)
+        return y.sum()
+
+    few, many = (source_of(compiled(functools.partial(f, count))[0]) for count in (5, 50))
+    names = set(re.findall(r"\b(?:b|view)(?:_\d+)?\b", few))
+    assert len(names) == 3
+    assert set(re.findall(r"\b(?:b|view)(?:_\d+)?\b", many)) == names
+
+
+def test_a_small_result_leaves_the_memory_of_a_large_one_to_others():
+    x, w = torch.randn(32, 32), torch.randn(32, 8)
+
+    def f():
+        y, small = x, []
+        for _ in range(5):
+            y = y.sin()
+            small.append(y.exp() @ w)
+        return sum(small[1:], small[0]).sum()
+
+    _, program = compiled(f)
+    assert program.bytes == 2 * 32 * 32 * 4 + 5 * 32 * 8 * 4
+
+
+def test_a_program_speaks_of_local_variables_and_keeps_its_text_compressed():
+    start = torch.randn(4, 4)
+    f, program = compiled(lambda x=start: [x := x.sin() * 2 + 1 for _ in range(50)][-1].sum())
+    assert "LOAD_GLOBAL" not in {i.opname for i in dis.get_instructions(program.forward)}
+    assert 4 * sum(map(len, program.texts)) < len(source_of(f))
 
 
 def test_gradients_that_meet_are_added_in_the_memory_of_one():
@@ -129,7 +167,7 @@ def test_the_way_back_of_batch_norm_finds_what_the_way_forward_computed():
     for _ in range(3):
         for mine, right in zip(f(), plain(), strict=True):
             np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-4, atol=1e-4)
-    calls = re.findall(r"by_channel\((\w+), (\w+)\)", explain(f).programs[0].text)
+    calls = re.findall(r"by_channel\((\w+), (\w+)\)", source_of(f))
     assert sum(first == second for first, second in calls) == 1  # the variance
     assert len(calls) == 5  # the mean, the variance, g * d, g; the gradient of the convolution's bias
 
@@ -150,3 +188,41 @@ def test_chains_of_different_arrays_stay_apart():
     for mine, right in zip(f(x, y), ((x * 2).tanh() + 1, (y * 3).exp() - 1), strict=True):
         np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-6)
     assert [len(chain) for chain in explain(f).programs[0].fused] == [3, 3]
+
+
+def test_large_results_are_no_longer_held_than_they_are_used():
+    x, places = torch.rand(100, 2000), torch.arange(99, -1, -1)
+
+    def step():
+        y = x
+        for _ in range(4):
+            y = ((y * 2).exp().log() + 1)[places]  # a chain, and a step that makes an array of its own
+        return y.sum()
+
+    f, program = compiled(step)
+    assert program.bytes <= 4 * (4 << 15)  # the blocks of the chains alone
+    assert peak(f) < 2.2 * x.nbytes  # what is read and what is made
+
+
+def test_the_rule_of_a_block_kernel_writes_over_a_gradient_that_ends_in_another_shape():
+    x, net = torch.randn(4, 32, 16), torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.GELU(), torch.nn.Linear(64, 1))
+
+    def step():
+        net.zero_grad()
+        net(x).square().sum().backward()
+        return [p.grad.clone() for p in net.parameters()]
+
+    f = torch.compile(step, fullgraph=True)
+    f()
+    for mine, right in zip(f(), step(), strict=True):
+        np.testing.assert_allclose(mine.numpy(), right.numpy(), rtol=1e-4, atol=1e-5)
+    assert re.search(r"in_blocks\(\w+, (\w+), \w+, out=\1\)", source_of(f))
+
+
+def test_an_array_is_written_over_by_a_step_that_reads_it_in_two_orders():
+    x, w = torch.randn(64, 32), torch.randn(32, 64)
+    f = torch.compile(lambda: ((x @ w).view(64, 64) - (x @ w).t()).exp(), fullgraph=True)
+    right = f()
+    np.testing.assert_allclose(f().numpy(), right.numpy(), rtol=1e-5)
+    (line,) = [line for line in source_of(f).splitlines() if "subtract(" in line]
+    assert line.count(line.split(" = ")[1].split("(")[1].split(",")[0]) == 2
