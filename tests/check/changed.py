@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autolab.check.api.points import NOTHING, PART, SLIP
-from autolab.check.run.candidate import Answer
+from autolab.check.run.candidate import Answer, Fault
 from autolab.check.run.reference import Reference
 
 
@@ -38,6 +38,16 @@ class Changed:
         if x not in self.reference.rules:
             return None
         return self.change(lambda g: self.reference.gradient(x, g, names), np.asarray(names[x]), g, names["out"])
+
+
+class Raising(Changed):
+    """One that may raise."""
+
+    def call(self, inputs, settings, upstream, between=None):
+        try:
+            return super().call(inputs, settings, upstream, between)
+        except ValueError as error:
+            return Answer(None, (), tuple(inputs), tuple(upstream), Fault("backward", "exception", str(error)))
 
 
 def times_deviation(right, x, g, out):

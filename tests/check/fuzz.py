@@ -44,7 +44,7 @@ from autolab.check.run.spec import Spec
 from autolab.check.run.specs import spec_for
 from autolab.torch_api.creation import from_numpy
 
-from . import own_specs, right, right_fresh, right_more, right_styles, right_unusual
+from . import own_specs, right, right_fresh, right_more, right_odd, right_styles, right_unusual
 from .mutations import mutate
 
 WRONG, RIGHT = 1e-5, 1e-7  # relative to the largest entry; a rule in between is left alone
@@ -111,7 +111,7 @@ def _from_own() -> Iterator[Source]:
 
 
 def _from_tests() -> Iterator[Source]:
-    for module in (right, right_fresh, right_more, right_styles, right_unusual):
+    for module in (right, right_fresh, right_more, right_odd, right_styles, right_unusual):
         for node in ast.parse(Path(str(module.__file__)).read_text("utf-8")).body:
             match node:
                 case ast.FunctionDef(decorator_list=[ast.Call(func=ast.Name("right"), args=[ast.Constant(operation)])]) | \
@@ -263,27 +263,36 @@ def outcome(rule: Any, operation: str, call: Call) -> Outcome:
         errors["the result"] = _distance(np.asarray(answer.out), call.out) if np.shape(answer.out) == call.out.shape else np.inf
     for gradients in answer.gradients:
         got = dict(zip(reference.inputs, gradients, strict=False))
-        for x, want in call.want.items():
-            value = got[x]
-            if value is None or value.shape != want.shape:
-                errors[x] = np.inf if value is not None or want.any() else errors[x]
-            else:
-                errors[x] = max(errors[x], _distance(value, want))
+        errors |= {x: max(errors[x], _off(got[x], want)) for x, want in call.want.items()}
     return Outcome(errors, dict(zip(reference.inputs, answer.gradients[0], strict=False)))
 
 
-def _is_zero_for_zero(rule: Any, operation: str, call: Call) -> bool:
-    """Is the gradient 0 where g is? A division by g is not, and right everywhere else."""
+def _follows_g(rule: Any, operation: str, call: Call) -> bool:
+    """Is the gradient 0 where g is, as a division by g is not, and right for large g, as one that is cut off is not?"""
     if call.slopes:
         return True
-    none = 0 * call.g
-    want = {x: np.zeros_like(a) for x, a in call.want.items()}
-    return error(rule, operation, replace(call, g=none, want=want)) == 0.0
+    none = {x: np.zeros_like(a) for x, a in call.want.items()}
+    if error(rule, operation, replace(call, g=0 * call.g, want=none)) != 0.0:
+        return False
+    return error(rule, operation, replace(call, g=-5 * call.g, want={x: -5 * a for x, a in call.want.items()})) < RIGHT
+
+
+def _forget_kept() -> None:
+    """Forget what a rule kept between its calls."""
+    for name in ("_kept_g", "n"):
+        vars(builtins).pop(name, None)
 
 
 def alike(got: np.ndarray, want: np.ndarray, rtol: float = 1e-6) -> bool:
     """Are these the same numbers? One may stand for all."""
     return bool(np.allclose(got, want, rtol=rtol, atol=rtol * np.abs(want).max(initial=0.0)))
+
+
+def _off(got: np.ndarray | None, want: np.ndarray) -> float:
+    """How far off a gradient is."""
+    if got is None or got.shape != want.shape:
+        return np.inf if got is not None or want.any() else 0.0
+    return _distance(got, want)
 
 
 def _distance(got: np.ndarray, want: np.ndarray) -> float:
@@ -375,8 +384,7 @@ class Fuzzer:
         self.seen.add((source.name, mutant.source))
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             self._try(source, mutant, kept)
-        for name in ("_kept_g", "n"):  # what a rule kept between its calls
-            vars(builtins).pop(name, None)
+        _forget_kept()
 
     def _try(self, source: Source, mutant: Any, kept: list[Call]) -> None:
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -389,7 +397,7 @@ class Fuzzer:
             errors = [o.error for o in outcomes]
             wrong = bool(kept) and (max(errors) > WRONG or not applies(rule, source.operation, kept[0]))
             right = bool(kept) and max(errors) < RIGHT and not wrong
-            right = right and all(_is_zero_for_zero(rule, source.operation, call) for call in kept)
+            right = right and all(_follows_g(rule, source.operation, call) for call in kept)
         self.counts["wrong" if wrong else "right" if right else "unclear" if kept else "of behaviour"] += 1
         self._judge(source, mutant, rule, wrong, right, list(zip(kept, outcomes, strict=True)))
 
@@ -400,6 +408,7 @@ class Fuzzer:
 
         def judged(seed: int = 0) -> Report:
             name = source.operation
+            _forget_kept()
             return check(OWN.get(name, name), rule, seed=seed, seconds=SECONDS)
 
         start = time.process_time()
@@ -413,13 +422,15 @@ class Fuzzer:
             note("crash", "".join(traceback.format_exception(failure)[-4:]))
             return
         spent = time.process_time() - start
-        for said in _impossible(report, source.operation, tried if "chance" not in mutant.kind else []):
+        for said in _impossible(report, source.operation, [] if re.search("chance|keeps", mutant.kind) else tried):
             note("impossible", said)
         failed = {v.name for v in report.verdicts if v.passed is False}
         if report.passed and wrong:
             note("accepted though wrong", f"points {report.points:g} of {report.max_points:g}; notes {report.notes}")
         unstable = bool(report.diagnoses) and report.diagnoses[0].family == "unstable"  # where numbers are large, which is not tried here
-        if right and "keeps" not in mutant.kind and failed - CARE and not failed & {"method"} and not unstable:
+        other_setting = any(" and wrong with " in v.reason for v in report.verdicts)  # those of `besides` are not tried here either
+        refused = failed - CARE and not failed & {"method"} and not unstable and not other_setting
+        if right and "keeps" not in mutant.kind and refused:
             note("refused though right", _first(report))
         timed = not self.quick and "time" not in mutant.kind
         slow = SLOW_OWN if source.operation in OWN or not tried else SLOW
@@ -450,7 +461,8 @@ def _impossible(report: Report, operation: str, tried: list[tuple[Call, Outcome]
         return
     worth = {v.name: v.max_points for v in report.verdicts}
     most = worth.get("forward", 0) + worth.get("value", 0) / 2
-    if all(e > WRONG for _, o in tried for x, e in o.errors.items() if x != "the result") and report.points > most + 1e-9:
+    # A rule that writes into what forward saved is right the first time.
+    if all(_off(o.got.get(x), want) > WRONG for call, o in tried for x, want in call.want.items()) and report.points > most + 1e-9:
         yield f"wrong in every call, and {report.points:g} of {report.max_points:g} points"
     for d in report.diagnoses:
         for pattern, holds in SENTENCES if d.certainty == "certain" and d.input else ():

@@ -22,6 +22,7 @@ from autolab.check import check, diagnose
 from . import (  # noqa: F401  (they fill the lists)
     right_fresh,
     right_more,
+    right_odd,
     right_styles,
     right_unusual,
     wrong_families,

@@ -3,7 +3,8 @@
 python -m tests.check.measure_points                # changes of the right gradient, in all exercises on operations
 python -m tests.check.measure_points --families     # and the generated rules, by family and kind, for a reader to compare
 
-A change that leaves one of several gradients as it is earns more there: that is no unequal pay, and it is shown with how many are right.
+A change that leaves one of several gradients as it is earns more there, which is no unequal pay: of families, what the wrong gradients
+earn is shown by itself, with its spread.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ def share(report: Report) -> float:
     return round(next(v.share for v in report.verdicts if v.name == "value"), 3)
 
 
+def share_of_wrong(report: Report) -> float:
+    """The part of *value* that the wrong gradients earn, by themselves: care is paid as far as gradients are right."""
+    right = next(v.points / v.max_points for v in report.verdicts if v.name == "purity")
+    return round((share(report) - right) / (1 - right), 2) if right < 1 else 1.0
+
+
 def changes() -> Iterator[tuple[str, float, Spread]]:
     """Each change of a right gradient, what it is worth by the scale, and the operations by what they give for it."""
     for name, (make, worth) in CHANGES.items():
@@ -43,13 +50,13 @@ def changes() -> Iterator[tuple[str, float, Spread]]:
 
 
 def families() -> Iterator[tuple[str, Spread]]:
-    """The generated rules: family and kind of the mistake, and the operations by what they give for it."""
+    """The generated rules: the family of the mistake, and the operations by what they give for it."""
     groups: dict[str, Spread] = defaultdict(lambda: defaultdict(list))
     for entry in generate():
         if entry.kinds and not entry.inputs:
             report = check(entry.reference, entry.rule)
             said = f"{entry.operation} ({report.diagnoses[0].family if report.diagnoses else ''})"
-            groups[f"{entry.family}: {'|'.join(sorted(entry.kinds))}"][share(report)].append(said)
+            groups[entry.family][share_of_wrong(report)].append(said)
     yield from groups.items()
 
 
@@ -66,7 +73,8 @@ def main() -> None:
                 print(f"    {part:g}: {', '.join(operations)}")
     for name, spread in families() if options.families else ():
         if len(spread) > 1:
-            print(name, {part: len(operations) for part, operations in sorted(spread.items())}, flush=True)
+            width = max(spread) - min(spread)
+            print(f"{name}: {width:.2f}", {part: len(operations) for part, operations in sorted(spread.items())}, flush=True)
             for operations in sorted(spread.values(), key=len)[:-1]:
                 print(f"    {', '.join(operations[:12])}")
 

@@ -40,7 +40,7 @@ RESULTS = {
         "_.tolist()", "[_]", "(_,)", "[[_]]", "{'x': _}", "'_'", "None", "(a for a in [_])", "lambda: _", "iter([_])", "set()", "object()",
         "_.astype(object)", "_ + 0j", "_ > 0", "memoryview(_)", "np.ma.masked_array(_, _ > 0)", "np.asmatrix(_)", "np.empty((0,))", "float",
         "np.float64(3)", "3", "True", "b'bytes'", "np.array(['a'])", "np.datetime64('now')", "range(3)", "NotImplemented", "...", "1 + 2j",
-        "np.broadcast_to(_, (2, *_.shape))[0]", "np.asfortranarray(_)", "_[...][()]", "type('Odd', (), {'shape': 3, '__array__': 3})()",
+        "np.broadcast_to(_, (2, *_.shape))[0]", "np.array(_, order='F')", "_[...][()]", "type('Odd', (), {'shape': 3, '__array__': 3})()",
         "__import__('autolab').tensor(np.asarray(_))", "__import__('fractions').Fraction(1, 3)", "np.array([_, None], object)",
     ),
 }  # fmt: skip

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections import Counter
 
 import numpy as np
 import pytest
 
+import autolab
 from autolab.check import Spec, check, derivative_of_forward
 from autolab.check.api.check import judge, reference_of
 from autolab.check.diagnosis import budget
+from autolab.check.diagnosis.family import Family
 from autolab.check.run import cases
 from autolab.check.run.candidate import LocalCandidate
+from autolab.check.run.reference import MOST_CALLS
 from autolab.engine.op import GENERAL, Op
+
+X = np.random.default_rng(0).normal(size=(3, 5))
 
 
 def normed(x, y, z, *, power):
@@ -170,3 +176,62 @@ def test_calls_of_the_rules_are_counted_whatever_look_makes_them(monkeypatch):
     judge(THREE, reference, LocalCandidate(unknown, reference, 5.0))
     assert reference.stopped and reference.calls <= 130  # the one that was too many, of several g perhaps
     assert {d.certainty for d in check(THREE, unknown).diagnoses} == {"unknown"}
+
+
+def looping(times):
+    """The rule that is wrong in no way that has a name, after a loop that adds nothing."""
+
+    def rule(g, x, y, z):
+        for _ in range(times):
+            pass
+        return unknown(g, x, y, z)
+
+    return rule
+
+
+def spent_on(times):
+    reference = reference_of(THREE)
+    report = judge(THREE, reference, LocalCandidate(looping(times), reference, 5.0))
+    assert not report.passed and {d.certainty for d in report.diagnoses} <= {"unknown", "likely"}
+    return reference
+
+
+def test_a_rule_that_loops_is_called_less_often():
+    assert spent_on(0).weight == spent_on(500).weight == 1
+    often = spent_on(5 * budget.LINES)
+    assert often.weight == 11 and often.calls <= MOST_CALLS + often.weight  # a loop has two lines
+
+
+def test_of_a_rule_that_loops_without_measure_nothing_is_tried():
+    reference = spent_on(budget.MOST_LINES)
+    assert reference.stopped and reference.weight > MOST_CALLS and reference.repairing == 0
+
+
+def test_lines_are_counted_to_the_most_and_no_further():
+    assert budget.MOST_LINES < budget.lines_run(lambda: looping(2 * budget.MOST_LINES)(X, X, X, X)) < budget.MOST_LINES + 100
+
+
+def test_what_was_tried_is_gone_when_the_check_ends():
+    def alive():
+        return sum(issubclass(type(thing), Family) for thing in gc.get_objects())  # `__class__` of some things warns
+
+    gc.collect()
+    before = alive()
+    gc.disable()
+    try:
+        check(THREE, unknown)
+        after = alive()
+    finally:
+        gc.enable()
+    assert after - before < 400  # of more than a thousand
+
+
+def test_lines_of_the_engine_do_not_count():
+    """They are fewer once functions are written out for an operation: what is tried may not depend on what ran before."""
+    x = autolab.ones(3, requires_grad=True)
+
+    def step():
+        return (x * x).exp().sum().backward()
+
+    step()  # loads what is loaded with a first call
+    assert budget.lines_run(step) < 20  # its own and NumPy's

@@ -51,7 +51,46 @@ def test_a_rule_is_proven_inside_of_the_domain():
     assert prove(Spec("looked_up", op, domain={"t": (LOW, HIGH)}, broadcast=False)) == []
 
 
-@pytest.mark.parametrize("limits", [(0.9, 1.0), (-1.0, -0.98), (2.0, 2.01), (0.1, 3.9)])
+@pytest.mark.parametrize("limits", [(0.9, 1.0), (-1.0, -0.98), (2.0, 2.01), (0.1, 3.9), (0.5, np.inf), (-np.inf, -7), (-np.inf, np.inf)])
 def test_numbers_are_drawn_between_their_limits(limits):
     a = draw(np.random.default_rng(0), (200,), *limits)
     assert np.all((limits[0] <= a) & (a < limits[1]))
+
+
+def test_a_result_that_is_wrong_for_large_numbers_alone_is_refused():
+    """Of windows with a number above 0, which all drawn ones have, the size of the maximum is the maximum."""
+    windows = lambda x: np.moveaxis(x.reshape(*x.shape[:-2], x.shape[-2] // 2, 2, x.shape[-1] // 2, 2), -3, -2)
+
+    def back(g, x, out):
+        first = windows(x).reshape(*out.shape, 4).argmax(-1)
+        spread = (np.arange(4) == first[..., None]) * g[..., None]
+        return np.moveaxis(spread.reshape(*out.shape, 2, 2), -2, -3).reshape(x.shape)
+
+    right, size = (check("max_pool", (f, back)) for f in (lambda x: windows(x).max((-2, -1)), lambda x: abs(windows(x).max((-2, -1)))))
+    assert right.passed and not size.passed
+    assert "The result of forward is right for ordinary numbers" in size.diagnoses[0].text
+
+
+DISTANCES = {
+    "absolute values": (lambda x: np.abs(x[:, None] - x).sum(), lambda d: np.where(d > 0, 1.0, -1.0) + np.eye(len(d))),
+    "the larger of two": (lambda x: np.maximum(x[:, None], x).sum(), lambda d: np.where(d > 0, 1.0, 0.0) + np.eye(len(d)) / 2),
+    "the lesser of two": (lambda x: np.minimum(x[:, None], x).sum(), lambda d: np.where(d < 0, 1.0, 0.0) + np.eye(len(d)) / 2),
+    "a hinge": (lambda x: np.maximum(x[:, None] - x, 0).sum(), lambda d: np.where(d >= 0, 0.5, -0.5) - np.eye(len(d)) / 2),
+    "the range": (lambda x: x.max() - x.min(), None),
+}
+
+
+@pytest.mark.parametrize("limits", [(0.5, 4.0), (-2.0, -0.5), (-1.0, 1.0), (0.2, np.inf)])
+@pytest.mark.parametrize("name", DISTANCES)
+def test_no_two_inputs_are_equal_at_the_edge_of_a_domain(name, limits):
+    """Where two are, any slope between those beside it is right, and a right rule may give another one than the exercise."""
+    forward, slope = DISTANCES[name]
+
+    def rule(g, x):
+        if slope is None:
+            return g * ((x >= x.max()) * 1.0 - (x <= x.min()))
+        return g * 2 * slope(x[:, None] - x).sum(1)
+
+    spec = Spec(name, Op("of_pairs", forward, GENERAL, x=derivative_of_forward), shapes=(((5,),), ((7,),)), domain={"x": limits})
+    report = check(spec, rule)
+    assert report.passed, [d.text for d in report.diagnoses]

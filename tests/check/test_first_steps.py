@@ -4,6 +4,8 @@ import linecache
 
 import pytest
 
+from autolab import relu, where
+from autolab.autograd import Function
 from autolab.check import check
 from autolab.course.solutions import modules
 from tests.check.test_causes import in_words, told, value_class, visited
@@ -158,3 +160,25 @@ def test_the_derivative_of_relu_at_zero_is_that_of_the_contract():
     )
     (found,) = told("capstone_scalars", engine(text))
     assert found.text == "The derivative of relu at 0 is 1, and should be 0"
+
+
+def test_what_is_saved_beyond_the_limit_is_said_with_its_size():
+    class Masks(Function):
+        @staticmethod
+        def forward(ctx, x, height):
+            ctx.save_for_backward(x < 0, abs(x) < height)
+            return relu(height - abs(x))
+
+        @staticmethod
+        def backward(ctx, g):
+            left, inside = ctx.saved_tensors
+            return where(left, g, -g) * inside, None
+
+    (found,) = told("frugal_hat", Masks)
+    assert (found.text, found.certainty) == ("More than one byte is saved for each entry", "certain")
+    assert found.where.endswith("your number of bytes for each entry is 2")
+
+
+def test_of_many_numbers_without_a_right_one_beside_them_the_first_are_shown():
+    text = in_words("shared_buffer", lambda weights, x, t, rate, steps: (weights, [0.0] * steps))
+    assert ", ...] (18 numbers), which is not right" in text

@@ -188,3 +188,38 @@ def test_what_a_scene_raises_is_a_fault_of_the_answer():
 
 def test_one_number_for_all_entries_is_no_crash():
     assert check("square", lambda g, x: (2 * x * g).mean()).points < 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_mask_that_asks_one_number_is_seen_for_both_of_its_signs(seed):
+    found = check("dot", lambda g, x, y: (np.where(g > 0, g * y, 0), g * x), seed=seed).diagnoses[0]
+    assert "the mask asks g" in found.text
+
+
+def test_what_is_cut_off_for_large_g_alone_is_named():
+    def shared_and_cut(g, x, out):
+        n = x.shape[-1] // out.shape[-1]
+        return np.clip(np.kron(g, np.full((n, n), 1 / n**2)), -1, 1)
+
+    (found,) = check("avg_pool", shared_and_cut).diagnoses
+    assert found.family == "clipped"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_digits_that_are_lost_come_before_what_they_do_to_an_array_given_twice(seed):
+    report = check("mul", lambda g, x, y: (sum_to(g * y, x.shape), np.round(sum_to(g * x, y.shape), 3)), seed=seed)
+    assert report.diagnoses[0].family == "precision"
+
+
+@pytest.mark.parametrize("wrong", [lambda a, g: a * abs(g).max(), lambda a, g: np.cumsum(a, 0), lambda a, g: a**2])
+def test_an_axis_that_only_the_result_has_is_no_axis_of_the_input(wrong):
+    report = check("expand_dims", lambda g, axis: wrong(np.take(g, 0, axis), g))
+    assert report.diagnoses and not report.passed
+
+
+def test_a_roll_that_needs_four_rows_is_refused():
+    def roll(g, shift, axis):
+        g[3]
+        return np.roll(g, -shift, axis)
+
+    assert not check("roll", roll).passed

@@ -80,3 +80,9 @@ def test_every_milestone_refuses_autolab_itself():
 
     earned = {name: check(name, autolab_engine).points for name in BEHAVIOURS if name.startswith("capstone_")}
     assert len(earned) == 9 and set(earned.values()) == {0.0}
+
+
+def test_a_line_that_raises_comes_with_the_one_that_called_it(here):
+    (here / "tiny_engine.py").write_text("def halved(x):\n    return x / 0\n\n\ndef trace(x):\n    return halved(3 * x)\n")
+    text = said("trace_table", LiveModule("tiny_engine").trace)
+    assert text.endswith("(your line 2: return x / 0, called by line 6: `return halved(3 * x)`)")

@@ -16,7 +16,9 @@ from autolab.check.run.exercises import average, normal, per_deviation
 from autolab.check.run.specs import spec_for
 from autolab.engine.op import ELEMENTWISE, GENERAL, Op
 
-from .changed import CHANGES, CannotChange, Changed
+from .changed import CHANGES, CannotChange, Changed, Raising
+from .measure_generated import generate
+from .measure_points import share_of_wrong
 from .wrong import WRONG, ForgetsToSum
 
 
@@ -97,10 +99,68 @@ def test_a_report_is_scaled_and_not_cut_off(points):
     assert check("mul", ForgetsToSum, points=points).points < points
 
 
+def value_of(report):
+    return next(v.share for v in report.verdicts if v.name == "value")
+
+
 def test_a_rule_that_raises_for_some_shapes_earns_half_of_the_others():
     report = check("softmax", lambda g, out, axis: out * (g - np.einsum("ij,ij->i", g, out)[:, None]) if axis == -1 else 1 / 0)
     value = next(v for v in report.verdicts if v.name == "value")
     assert 0 < value.share < SLIP
+
+
+@pytest.mark.parametrize("name", ["square", "softmax", "sum", "cumsum", "flip", "sigmoid", "std", "triu", "log_softmax"])
+@pytest.mark.parametrize("only", [2, 3])
+def test_a_rule_that_raises_for_some_shapes_earns_at_least_a_quarter_in_every_operation(name, only):
+    def of_these_axes_only(right, x, g, out):
+        if x.ndim != only:
+            raise ValueError
+        return right(g)
+
+    report = judge(spec_for(name), reference_of(spec_for(name)), Raising(reference_of(spec_for(name)), of_these_axes_only))
+    assert PART <= value_of(report) < SLIP
+
+
+def two_axes(right, x, g, out):
+    _rows, _columns = out.shape
+    return right(g)
+
+
+def three_axes(right, x, g, out):
+    return right(np.moveaxis(g, 2, 2))
+
+
+@pytest.mark.parametrize("axes", [two_axes, three_axes])
+@pytest.mark.parametrize("name", ["exp", "mul", "where", "pow", "softmax", "matmul", "tril"])
+def test_a_rule_for_one_number_of_axes_earns_a_quarter_in_every_operation(name, axes):
+    spec = spec_for(name)
+    assert value_of(judge(spec, reference_of(spec), Raising(reference_of(spec), axes))) == PART
+
+
+def test_a_rule_that_always_raises_earns_nothing():
+    assert value_of(check("softmax", lambda g, out, axis: 1 / 0)) == NOTHING
+
+
+ALIKE = {
+    "conv: first tap left out": PART,  # one of them is not named: a third of its derivatives is right
+    "derivative squared": PART,
+    "matrix: no transposes": PART,
+    "matrix: not inverted": PART,
+    "matrix: wrong sign of a term": SLIP,
+    "pieces: kink moved": SLIP,
+    "pieces: value in a piece": PART,
+    "reciprocal of the derivative": PART,
+}
+
+
+@pytest.mark.parametrize("family", ALIKE)
+def test_a_family_of_mistakes_earns_the_same_in_every_operation_and_way_of_writing(family):
+    earned = {}
+    for rule in generate():
+        if rule.family == family and not rule.inputs:
+            earned[rule.operation] = share_of_wrong(check(rule.reference, rule.rule))
+    assert len(earned) > 4
+    assert {name: part for name, part in earned.items() if abs(part - ALIKE[family]) > 0.02} == {}
 
 
 def test_every_kind_of_mistake_has_a_part():
@@ -114,14 +174,67 @@ def own(forward, *shapes, kind=GENERAL, **more):
 
 
 ZIGZAG = own(lambda x: np.where(x < -1, 0.5 * x + 0.5, np.where(x < 1.2, -x - 1, 2 * x - 4.6)), kind=ELEMENTWISE)
+ROUND_CORNERS = own(lambda x: np.where(np.abs(x) < 1, x * x / 2, np.abs(x) - 0.5), kind=ELEMENTWISE)
+EXPONENTIAL = own(lambda x: np.where(x > 0, x, np.exp(np.minimum(x, 0)) - 1), kind=ELEMENTWISE)
+LOG_DET = own(lambda x: np.linalg.slogdet(x)[1], (3, 3), (4, 4))
+INVERSE = own(lambda x: np.linalg.inv(x), (3, 3), (4, 4))
 PINHOLE = own(lambda x: x[:, :2] / x[:, 2:], (4, 3), (3, 3), domain={"x": (0.4, 3.0)})
 RATIO = own(lambda x: x[1:] / x[:-1], (5,), (7,), domain={"x": (0.4, 3.0)})
+GATE = own(lambda x, *, b: x * np.tanh(b * x), kind=ELEMENTWISE, settings=({"b": 1.7}, {"b": 0.4}))
+DAMPED = own(lambda x, *, a: np.exp(-a * x) * np.cos(2.5 * x), kind=ELEMENTWISE, settings=({"a": 0.3}, {"a": 0.8}))
+GAMMA = own(
+    lambda x, *, k, t: x**k * np.exp(-x / t),
+    kind=ELEMENTWISE,
+    settings=({"k": 2.5, "t": 1.4}, {"k": 1.5, "t": 0.7}),
+    domain={"x": (0.3, 3.0)},
+)
+ENTROPY = own(lambda x, *, p: np.log(x) * x**p, kind=ELEMENTWISE, settings=({"p": 1.6}, {"p": 2.3}), domain={"x": (0.3, 3.0)})
+WAVES = own(lambda x, *, k: np.sin(k * x) - x**3, kind=ELEMENTWISE, settings=({"k": 1.6}, {"k": 0.7}))
+SQUASHED = own(lambda x, *, c: x / (1 + c * (x * x).sum(-1, keepdims=True)), (3, 5), (4, 4), settings=({"c": 0.3}, {"c": 1.4}))
+PENALTY = own(lambda x, *, c: np.sin(x).sum(-1) + c * (x**4).mean(-1), (3, 5), (4, 4), settings=({"c": 0.3}, {"c": 1.4}))
+SCORES = own(lambda x, *, t: np.log(np.exp(x / t).sum(-1)) * (x * x).sum(-1), (3, 5), (4, 4), settings=({"t": 1.3}, {"t": 2.4}))
+
+
+def shares(x):
+    return np.exp(x) / np.exp(x).sum(-1, keepdims=True)
+
+
 SAME = {
+    "a factor is lost in one of its terms": (PART, [
+        (GATE, lambda g, x, b: g * (np.tanh(b * x) + x * (1 - np.tanh(b * x) ** 2))),
+        (DAMPED, lambda g, x, a: g * np.exp(-a * x) * (-np.cos(2.5 * x) - 2.5 * np.sin(2.5 * x))),
+        (GAMMA, lambda g, x, k, t: g * (k * x ** (k - 1) - x**k) * np.exp(-x / t)),
+        (ENTROPY, lambda g, x, p: g * (x ** (p - 1) + np.log(x) * x ** (p - 1))),
+        (WAVES, lambda g, x, k: g * (np.cos(k * x) - 3 * x * x)),
+        (SQUASHED, lambda g, x, c: (
+            g / (d := 1 + c * (x * x).sum(-1, keepdims=True)) - 2 * x * (g * x).sum(-1, keepdims=True) / d**2)),
+        (PENALTY, lambda g, x, c: g[:, None] * (np.cos(x) + 4 * x**3 / x.shape[-1])),
+        (SCORES, lambda g, x, t: g[:, None] * (
+            shares(x / t) * (x * x).sum(-1, keepdims=True) + 2 * x * np.log(np.exp(x / t).sum(-1, keepdims=True)))),
+    ]),
     "a kink in another place": (SLIP, [
         ("abs", lambda g, x: g * np.sign(x - 1)),
         ("clamp", lambda g, x: g * ((x >= 0) & (x <= 1))),
         ("relu", lambda g, x: g * (x > 0.4)),
         (ZIGZAG, lambda g, x: g * np.where(x < -1, 0.5, np.where(x < 1.0, -1.0, 2.0))),
+        (ROUND_CORNERS, lambda g, x: g * np.where(np.abs(x) < 1.3, x, np.sign(x))),
+        (EXPONENTIAL, lambda g, x: g * np.where(x > -0.4, 1.0, np.exp(np.minimum(x, 0)))),
+    ]),
+    "a matrix that is not inverted": (PART, [
+        (LOG_DET, lambda g, x: g * x.T),
+        ("det", lambda g, x, out: np.reshape(g * out, (*np.shape(g), 1, 1)) * np.swapaxes(x, -1, -2)),
+        (INVERSE, lambda g, x: -x.T @ g @ x.T),
+    ]),
+    "the derivative squared": (PART, [
+        ("sin", lambda g, x: g * np.cos(x) ** 2),
+        ("cos", lambda g, x: g * np.sin(x) ** 2),
+        ("tanh", lambda g, out: g * (1 - out**2) ** 2),
+        ("exp", lambda g, out: g * out**2),
+    ]),
+    "the derivative upside down": (PART, [
+        ("sin", lambda g, x: g / np.cos(x)),
+        ("log", lambda g, x: g * x),
+        ("exp", lambda g, out: g / out),
     ]),
     "the sign of one term": (SLIP, [
         ("leaky_relu", lambda g, x, negative_slope: np.where(x > 0, g, -negative_slope * g)),
@@ -154,6 +267,14 @@ def test_the_same_mistake_earns_the_same_however_it_is_found(mistake):
     share, rules = SAME[mistake]
     earned = [next(v.share for v in check(exercise, rule).verdicts if v.name == "value") for exercise, rule in rules]
     assert earned == [share] * len(rules)
+
+
+@pytest.mark.parametrize("mistake", SAME)
+def test_a_mistake_earns_the_same_where_the_source_is_not_read(mistake, monkeypatch):
+    """As in the sandbox of a grader."""
+    monkeypatch.setattr("autolab.check.diagnosis.explain.find_repair", lambda *_: None)
+    share, rules = SAME[mistake]
+    assert [value_of(check(exercise, rule)) for exercise, rule in rules] == [share] * len(rules)
 
 
 OPERATIONS = ("square", "log", "sigmoid", "mul", "div", "softmax", "log_softmax", "layer_norm", "std", "mean", "cumsum", "matmul", "roll",

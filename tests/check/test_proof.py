@@ -38,12 +38,23 @@ def test_a_right_reference_is_never_refused(name):
         (own(lambda g, x: g * x, lambda x: x * x / 2 + next(COUNT)), "forward gives another result"),
         (own(lambda g, x: 1 / g["no"], lambda x: x), "the reference raises IndexError"),
         (own(lambda g, x: g, lambda x: np.round(x)), "the rule gives"),
+        (own(lambda g, z: g * z), "a rule asks for 'z', which is not an input"),
+        (own(lambda g, x: g, lambda x: np.asarray(float(x)), domain={"x": (1, 2)}), "forward, or what makes its inputs, raises TypeError"),
+        (own(lambda g, x: 2 * g * x, lambda x: x * x, domain={"z": (1, 2)}), "the spec says something of z, and the inputs of forward are x"),
+        (own(lambda g, x: g / x, lambda x: np.log(x)), "forward is not a number for some inputs (x = -"),
         (own(lambda g, x: 2 * g * np.asarray(x.detach()) if hasattr(x, "detach") else 2 * g * x, lambda x: x * x, second=True), "rules"),
     ],
 )  # fmt: skip
 def test_a_wrong_reference_is_named(spec, said):
     (found,) = prove(spec)
     assert said in found
+
+
+def test_an_operation_of_ones_own_whose_shapes_are_not_known_is_told_how_to_give_them():
+    row = Op("own", lambda x, y: x @ y, GENERAL, x=lambda g, y: g @ y.T, y=lambda g, x: x.T @ g)
+    with pytest.raises(LookupError, match=r"such as shapes=\(\(\(3, 5\), \(3, 5\)\),\)") as said:
+        prove(Spec("own", row))
+    assert "specs.py" not in str(said.value)
 
 
 def test_a_rule_that_is_no_derivative_is_allowed_where_the_spec_says_so():

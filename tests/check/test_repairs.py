@@ -13,14 +13,18 @@ import pytest
 
 import autolab as torch
 from autolab.autograd import Function
-from autolab.check import check, diagnose
+from autolab.check import Spec, check, derivative_of_forward, diagnose
+from autolab.check.diagnosis.repairs import edits, trials
+from autolab.check.diagnosis.repairs.beside import in_full
 from autolab.check.diagnosis.repairs.calls import _helpers
+from autolab.check.diagnosis.repairs.changed_rule import ChangedRule
 from autolab.check.diagnosis.repairs.schema import Schema
-from autolab.check.diagnosis.repairs.search import LEAST, MOST, Repair, find_repair
+from autolab.check.diagnosis.repairs.search import LEAST, MOST, Search, find_repair
 from autolab.check.run.candidate import LocalCandidate
 from autolab.check.run.inputs import draw
 from autolab.check.run.observation import Question, observe
 from autolab.check.run.reference import Reference
+from autolab.engine.op import GENERAL, Op
 
 RNG = np.random.default_rng(5)
 X, Y, SQUARE = RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3)), RNG.normal(size=(4, 4))
@@ -246,8 +250,9 @@ def observations(case):
 @pytest.mark.parametrize("case", PLANTED, ids=lambda case: getattr(case.rule, "__name__", "rule").strip("<>") + " " + case.quote)
 def test_the_change_that_mends_a_planted_mistake_is_found(case):
     seen, _ = observations(case)
-    found = find_repair(seen, case.x or seen[0].reference.inputs[0])
-    assert found is not None
+    repair = find_repair(seen, case.x or seen[0].reference.inputs[0])
+    assert repair is not None
+    found = in_full(repair)
     assert case.quote in found.text
     assert {found.family, *found.parts} & set(case.family.split("|"))
 
@@ -346,7 +351,7 @@ def test_a_rule_that_raises_is_mended_too():
 
 def test_no_name_of_a_family_is_new():
     from autolab.check.api.points import CREDIT
-    from autolab.check.diagnosis.repairs import calls, edits
+    from autolab.check.diagnosis.repairs import calls
 
     known = edits.FUNCTIONS.values()
     assert {family for family, _ in known} | set(calls.DROPPED.values()) | set(calls.FAMILY_OF.values()) <= set(CREDIT)
@@ -357,12 +362,32 @@ def test_no_name_of_a_family_is_new():
 
 def test_the_inputs_of_a_check_share_what_repairs_may_ask():
     seen, candidate = observations(Planted(lambda g, x: g * x, lambda x: x.exp(), (X,), "", ""))
-    assert Repair(seen, "x", candidate).most == MOST
+    assert Search(seen, "x", candidate).most == MOST
     find_repair(seen, "x")
     spent = seen[0].reference.repairing
-    assert spent > 0 and Repair(seen, "x", candidate).most == max(MOST - spent, LEAST)
+    assert spent > 0 and Search(seen, "x", candidate).most == max(MOST - spent, LEAST)
     seen[0].reference.repairing = 10 * MOST
-    assert Repair(seen, "x", candidate).most == LEAST
+    assert Search(seen, "x", candidate).most == LEAST
+
+
+def test_unlikely_changes_are_made_only_if_no_likely_one_mends_the_rule(monkeypatch):
+    made, unlikely = [], trials.unlikely_edits
+    monkeypatch.setattr(trials, "unlikely_edits", lambda *at: made.append(at) or unlikely(*at))
+    other_sign, _ = observations(Planted(lambda g, x: g * (np.sin(x) + -x * np.cos(x)), lambda x: torch.sin(x) * x, (X,), "", ""))
+    assert find_repair(other_sign, "x") and not made
+    halved, _ = observations(Planted(lambda g, x: g * np.cos(x) / np.pi, lambda x: torch.sin(x) / 7, (X,), "", ""))
+    find_repair(halved, "x")
+    assert made
+
+
+def test_unlikely_changes_are_all_that_cost_so_much_at_one_place():
+    seen, candidate = observations(Planted(lambda g, x: g * (np.exp(x) * x), lambda x: x.exp() * x, (X,), "", ""))
+    search = Search(seen, "x", candidate)
+    with search.rule.rule.batch():
+        assert search.rule.note()
+        costs = [trial.cost for trial in search.trials.all()]
+        unlikely = [e for site in search.rule.schema.visited() for e in edits.unlikely_edits(site, search.trials.pools.of(site))]
+    assert costs == sorted(costs) and len(unlikely) > 0.5 * len(costs) and min(e.cost for e in unlikely) >= edits.UNLIKELY
 
 
 def test_only_the_students_own_helpers_are_tried_in_the_place_of_another():
@@ -377,3 +402,62 @@ def test_only_the_students_own_helpers_are_tried_in_the_place_of_another():
     linecache.cache["<another cell>"] = len(text), None, text.splitlines(True), "<another cell>"
     exec(compile(text, "<another cell>", "exec"), own)
     assert tried({"other": own["other"], "torch_is_tensor": torch.is_tensor}) == ["other"]
+
+
+def in_place(g, x, y):
+    g *= y
+    x += 1
+    return g, g * x
+
+
+@pytest.mark.parametrize(
+    ("rule", "raises"),
+    [
+        (lambda g, x, y: (g * y, g * x), False),
+        (lambda g, x, out: (g * out / x, None), False),
+        ((lambda x, y: x * y, lambda g, x, y: (g * y, x * g)), False),
+        (in_place, False),
+        (lambda g, x, y: (g @ y, g), True),
+        (lambda g, x, y: g, True),
+    ],
+)
+def test_an_attempt_gives_what_a_call_gives(rule, raises):
+    candidate = LocalCandidate(rule, Reference.of("mul"))
+    x, y, g = X.copy(), Y.copy(), RNG.normal(size=X.shape)
+    answer = candidate.call((x, y), {}, (g.copy(),))
+    with candidate.batch():
+        attempt = candidate.attempt((x, y), {}, g, X * Y)
+    assert (attempt is None) == raises == bool(answer.fault)
+    assert np.array_equal(x, X) and np.array_equal(y, Y)  # on copies
+    if attempt:
+        out, gradients = attempt
+        np.testing.assert_array_equal(out, X * Y)
+        assert all(a is b is None or np.array_equal(a, b) for a, b in zip(gradients, answer.gradients[0], strict=True))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3, 4), (0, 2)])
+def test_right_is_right_whatever_is_compared_first(shape):
+    o, candidate = observations(Planted(lambda g, x: g * x, lambda x: x.exp(), (X,), "", ""))
+    rule = ChangedRule(o, "x", candidate)
+    want = RNG.normal(size=shape)
+    right = SimpleNamespace(want={"x": want})
+    others = [want * (1 + 1e-6), -want, want + 1e-3, np.where(want == np.max(want, initial=0), want, 0), np.full(shape, np.nan)]
+    for value in (want, want.copy(), *others, want[None], None):
+        same = value is not None and value.shape == shape and np.allclose(value, want, rtol=1e-9, atol=0)
+        assert rule.is_right(right, {"x": value}, "x") == (same or (value is None and not want.any()))
+
+
+def hinge(x, y):
+    return np.maximum(0.0, 1 + x - y).sum()
+
+
+def without_a_margin(g, x, y):
+    d = g * (x - y > 0)
+    return d, -d
+
+
+def test_a_number_that_is_0_may_be_the_mistake():
+    """A factor does not move it: whether the gradient is a straight line in it is asked at two other places."""
+    op = Op("hinge", hinge, GENERAL, x=derivative_of_forward, y=derivative_of_forward)
+    found, *_ = check(Spec("hinge", op, shapes=(((3, 5), (3, 5)), ((4, 4), (4, 4)))), without_a_margin).diagnoses
+    assert "another number in the place of 0 in `x - y > 0`" in found.text

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from autolab.autograd import Function
 from autolab.check import Behaviour, LocalPlayer, Scene, Spec, check, derivative_of_forward, diagnose
 from autolab.check.api.judge_behaviour import judge_behaviour
 from autolab.engine.op import LINEAR, Op
@@ -96,3 +97,46 @@ def through_integers(g, index, x_shape):
 def test_whole_numbers_are_said_where_they_were_cut_before_the_end(forward, rule, inputs, rng):
     (found,) = diagnose(rule, forward, inputs(rng))
     assert found.family == "precision" and "holds whole numbers alone" in found.text
+
+
+class WithoutItsAxis(Function):
+    """The mean, and g, without the axis that forward removed: it fails for 3 by 5, and means another axis for 4 by 4."""
+
+    @staticmethod
+    def forward(ctx, x, axis):
+        ctx.save_for_backward(x)
+        ctx.axis = axis
+        return x.var(axis)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * (x - x.mean(ctx.axis)) * g / (x.shape[ctx.axis] - 1), None
+
+
+def test_what_a_rule_raises_in_some_calls_is_said_before_a_guess_about_the_others():
+    first, *rest = check("var", WithoutItsAxis).diagnoses
+    assert "an axis that forward removed was not put back" in first.text and rest
+    assert first.text.count("compared from the right") == 1
+
+
+def test_a_bound_that_is_written_in_is_no_cause_that_is_not_known():
+    def rule(g, weight, index):
+        total = np.zeros_like(weight)
+        for t in range(4):
+            for k in range(index.shape[1]):
+                total[index[t, k]] += g[t] / index.shape[1]
+        return total
+
+    found = check("embedding_bag", rule).diagnoses
+    assert "`range(4)`" in found[0].text or "a bound seems to be a fixed number" in found[0].text
+
+
+def test_a_size_that_is_written_in_gets_the_hint_of_a_size():
+    rule = lambda g, x_shape, axis: np.broadcast_to(np.expand_dims(g, axis), x_shape) / 3
+    (found,) = check("mean", rule).diagnoses
+    assert "divided by 3 in every call" in found.text and "ask it for its shape" in found.hint
+
+
+def test_entries_that_are_reached_by_mistake_are_no_question_of_a_mask():
+    assert "came from this input" in check("var", WithoutItsAxis).diagnoses[1].hint

@@ -5,14 +5,15 @@ The operations run through factorisations, loops, reshapes and windows; a slip i
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.check import Spec, check, diagnose
-from autolab.check.diagnosis.replay import Tape
+from autolab.check import Spec, check, derivative_of_forward, diagnose
+from autolab.check.diagnosis.replay import Tape, line_of_caller
 from autolab.check.diagnosis.replays.traces import Trace
 from autolab.engine.op import GENERAL, LINEAR, Op
 
@@ -312,3 +313,81 @@ def test_rows_of_the_eigenvectors_for_their_columns_are_named():
 
 def test_a_right_normalisation_is_right(rng):
     assert diagnose(normal_back, instance_norm, [rng.normal(size=(2, 3, 2, 4))]) == []
+
+
+def lines_called_from_two_places(module):
+    """Where a rule is worked on, if functions of this module call it in two places."""
+
+    def noted():
+        return line_of_caller()
+
+    def rule():
+        return noted()
+
+    names = {"__name__": module}
+    exec("def one(f):\n    return f()\n\ndef other(f):\n    g = f\n    return g()", names)
+    return names["one"](rule), names["other"](rule)
+
+
+def test_a_line_is_the_same_wherever_the_engine_calls_it_from():
+    """It does so from another place once functions are written out for an operation, and the same has to be said then."""
+    one, other = lines_called_from_two_places("autolab.fast.written")
+    assert one == other
+
+
+def test_a_line_of_a_helper_is_another_where_it_is_called_from_another_line():
+    one, other = lines_called_from_two_places("exercise")
+    assert one != other
+
+
+CELLS = {"tanh": (np.tanh, lambda h: 1 - h**2), "exp": (lambda z: np.exp(-0.3 * z), lambda h: -0.3 * h)}
+
+
+@pytest.mark.parametrize(("cell", "x"), [("tanh", "x"), ("tanh", "a"), ("exp", "a")])
+def test_the_state_of_another_step_in_a_derivative_is_named_by_numbers_alone(cell, x, monkeypatch):
+    """A square takes its value twice: both are another step's."""
+    monkeypatch.setattr("autolab.check.diagnosis.explain.find_repair", lambda *_: None)
+    step, slope = CELLS[cell]
+
+    def last_state(x, a):
+        h = 0 * x[0]
+        for t in range(len(x)):
+            h = step(x[t] + a * h)
+        return h
+
+    def back(g, x, a, late):
+        h = [0 * x[0]]
+        for t in range(len(x)):
+            h.append(step(x[t] + a * h[t]))
+        dx, da = np.zeros_like(x), np.zeros_like(a)
+        for t in reversed(range(len(x))):
+            dx[t] = g * slope(h[t + 1 - late])
+            da, g = da + dx[t] * h[t], a * dx[t]
+        return dx, da
+
+    op = Op("last_state", last_state, GENERAL, x=derivative_of_forward, a=derivative_of_forward)
+    spec = Spec("last_state", op, shapes=(((5, 3), (3,)), ((4, 4), (4,))))
+    assert check(spec, lambda g, x, a: back(g, x, a, 0)).passed
+    report = check(spec, lambda g, x, a: back(g, x, a, 1))
+    said = [d.text for d in report.diagnoses if d.input == x or f"holds for {x}" in d.text]
+    assert said and re.search(rf"uses the result of [^,]*{cell}[^,]* in another step", said[0])
+    assert "rounds" not in said[0]  # it is so in each of them
+
+
+@pytest.mark.parametrize(("name", "rest"), [("matched", 1.0), ("weighted", 0.3)])
+def test_another_axis_in_one_of_many_sums_is_named_by_numbers_alone(name, rest, monkeypatch):
+    monkeypatch.setattr("autolab.check.diagnosis.explain.find_repair", lambda *_: None)
+
+    def forward(x, y, *, t):
+        return (np.log(np.exp(x @ y.T / t).sum(axis=1)) - rest * (x * y).sum(axis=1) / t).sum() + rest * (x * x).mean()
+
+    def back(g, x, y, t, axis):
+        e = np.exp(x @ y.T / t)
+        d = g * (e / e.sum(axis, keepdims=True) - rest * np.eye(len(x))) / t
+        return d @ y + 2 * rest * g * x / x.size, d.T @ x
+
+    op = Op(name, forward, GENERAL, x=derivative_of_forward, y=derivative_of_forward)
+    spec = Spec(name, op, shapes=(((4, 3), (4, 3)), ((4, 4), (4, 4))), settings=({"t": 2.0}, {"t": 5.0}))
+    assert check(spec, lambda g, x, y, t: back(g, x, y, t, 1)).passed
+    report = check(spec, lambda g, x, y, t: back(g, x, y, t, 0))
+    assert "the sum in it goes along axis 0" in report.diagnoses[0].text

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from autolab.check import Reference, Spec, check, derivative_of_forward, diagnose
+from autolab.check.diagnosis.gradients import products
 from autolab.check.diagnosis.gradients.patterns import MOST_ROWS
 from autolab.check.diagnosis.gradients.products import MOST_NUMBERS, _some
 from autolab.check.diagnosis.replays.stepwise import Chain
@@ -60,7 +61,7 @@ def test_a_formula_is_read_when_it_is_asked_for(monkeypatch):
 
 def test_the_search_for_a_mistake_is_counted_and_the_verdict_does_not_depend_on_it(monkeypatch):
     whole = check("softmax", lambda g, out, axis: out * (g + (g * out).sum(axis, keepdims=True)))
-    for name in ("explain.MOST_TRIED", "explain.LEAST_TRIED", "replays.tape_slips.MOST_WORK", "replays.tape_slips.LEAST_WORK"):
+    for name in ("predictions.MOST_TRIED", "predictions.LEAST_TRIED", "replays.tape_slips.MOST_WORK", "replays.tape_slips.LEAST_WORK"):
         monkeypatch.setattr(f"autolab.check.diagnosis.{name}", 5)
     short = check("softmax", lambda g, out, axis: out * (g + (g * out).sum(axis, keepdims=True)))
     assert whole.diagnoses[0].family == "term sign" != short.diagnoses[0].family
@@ -140,3 +141,13 @@ def test_a_jacobian_is_one_pass_of_the_engine_and_its_rows_are_those_of_single_p
     together = reference.gradients("q", gs, names)
     assert len(passes) == before + 1
     np.testing.assert_allclose(together, [reference.gradient("q", g, names) for g in gs], rtol=1e-12, atol=1e-14)
+
+
+def test_no_answer_is_asked_for_where_the_right_gradient_is_no_product_of_matrices(monkeypatch):
+    asked, call = [], products._call
+    monkeypatch.setattr(products, "_call", lambda *at, answered=True, **more: asked.append(answered) or call(*at, answered, **more))
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 4))
+    assert diagnose(lambda g, x, y: (np.sin(g) @ y, x.T @ g), lambda x, y: (x @ y).tanh(), [x, y])
+    assert asked and not any(asked)
+    assert diagnose(lambda g, x, y: (np.cumsum(g @ y, 0), x.T @ g), lambda x, y: x @ y, [x, y])
+    assert any(asked)

@@ -217,7 +217,7 @@ families(
         lambda g, w: (lambda out: (out.__setitem__(np.array([[0, 2, 2], [1, 0, 3]]), g[:, None] / 3), out)[1])(np.zeros_like(w)),
         "overwritten|one of many",
     ),
-    bag_of_first_rows=(lambda g, w: np.pad(g, ((0, 3), (0, 0))), "mask|permutation|places|index|factor"),
+    bag_of_first_rows=(lambda g, w: np.pad(g, ((0, 3), (0, 0))), "mask|permutation|places|index|factor|diagonal only"),
 )
 families(
     lambda m, s: (-autolab.log(s) + (s * s + m * m - 1) / 2).sum(),

@@ -178,7 +178,7 @@ def norm_forgets_to_divide(g, x, axis):
     return np.expand_dims(g, axis) * x
 
 
-@wrong("cumsum", "upstream only")
+@wrong("cumsum", "diagonal only|upstream only")
 class CumsumPasses(Function):
     @staticmethod
     def forward(ctx, x, dim):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -22,8 +24,9 @@ from ..diagnosis.budget import begin_check
 from ..diagnosis.diagnosis import Diagnosis
 from ..run.candidate import BrokenSource, Candidate, LocalCandidate, from_source
 from ..run.cases import Case, cases, known_cases
+from ..run.content import digest
 from ..run.limit import SECONDS, why_endless
-from ..run.reference import Reference
+from ..run.reference import EXACT, Reference
 from ..run.runs import CaseRun
 from ..run.spec import Spec
 from ..run.specs import SPECS, row, spec_for
@@ -31,7 +34,10 @@ from .judge_behaviour import judge_behaviour
 from .properties import Properties
 from .report import Report
 
-FIRST = {"mutation": 0, "second call": 1}  # causes before what comes of them; what is not known comes last
+ORDER = {"mutation": 0, "second call": 1, "repeated": 4}  # causes before what comes of them; what is not known comes late
+
+MOST_REFERENCES = 3
+_REFERENCES: dict[str | None, Reference] = {}  # to exercises of one's own that were checked, by all that they depend on
 
 
 def check(
@@ -83,14 +89,21 @@ def check(
         report = judge_behaviour(behaviour, player, seed=seed, points=points)
         return _counted(report) if player is not candidate else report
     spec = name if isinstance(name, Spec) else spec_for(name)
-    reference = reference_of(spec)
+    key = digest(spec) if spec.row else None  # of an exercise of one's own
+    reference = _REFERENCES.pop(key, None) or reference_of(spec)
     if isinstance(candidate, str) and "\n" in candidate.strip():
         candidate = from_source(candidate)
     if not (hasattr(candidate, "call") and hasattr(candidate, "judges_forward")):
         candidate = LocalCandidate(candidate, reference, seconds)
     if second_order is not None:
         spec = replace(spec, second=second_order)
+    reference.drawn = {} if key and reference.drawn is None else reference.drawn
     report = judge(spec, reference, candidate, seed=seed)
+    # What differences had to be asked for may have been an input of this check alone: the next one begins anew.
+    if key and not reference.stopped and reference.on_tensors and reference.precision <= EXACT:
+        _REFERENCES[key] = reference
+        if len(_REFERENCES) > MOST_REFERENCES:
+            del _REFERENCES[next(iter(_REFERENCES))]
     if isinstance(candidate, (LocalCandidate, BrokenSource)):
         report = _counted(report)
     return report if points is None else report.worth(points)
@@ -138,13 +151,21 @@ def judge(
         with collector_paused():  # the rule came to an end in each call; when all is said, most of what was made is gone
             properties = Properties(spec, reference, candidate, runs, naming)
             verdicts = properties.verdicts()
-            # What writes into its arguments is also wrong the second time: the cause goes first.
-            found = sorted(properties.diagnoses, key=lambda d: FIRST.get(d.family, 2 + (d.certainty == "unknown")))
+            # What writes into its arguments is also wrong the second time, and what is wrong also where an array is given twice.
+            found = sorted(properties.diagnoses, key=lambda d: ORDER.get(d.family, 2 + (d.certainty == "unknown")))
             found = [replace(d, hint=spec.hints.get(d.family, d.hint)) for d in found]
             both, notes = properties.jacobians() if naming else None, properties.notes()
-            runs.clear()
+            _forget(runs)
             del properties
     return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, notes, both)
+
+
+def _forget(runs: dict[str, list[CaseRun]]) -> None:
+    """Let go of what was tried: its formulas hold the calls that hold them, and the collector would have to find thousands of them."""
+    for run in itertools.chain(*runs.values()):
+        for o in filter(None, (*run.seen, run.failure)):
+            o.memo.clear()
+    runs.clear()
 
 
 def require(spec: Spec, reference: Reference) -> None:
@@ -204,11 +225,31 @@ def _run_cases(spec: Spec, reference: Reference, candidate: Candidate, drawn: It
 
 
 def _merged(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
-    """One diagnosis for each kind of mistake: the first, which names the other inputs that show the same."""
-    kept: dict[str, Diagnosis] = {}
+    """Each sentence once, with the other inputs of which it is said but for their names; of one input only the first of each kind."""
+    kept: list[tuple[Diagnosis, set[str], list[str]]] = []
     for d in found:
-        first = kept.setdefault(d.family, d)
-        if d.input and first.input and d.input != first.input:
+        alike = [(k, first, said, others) for k, (first, said, others) in enumerate(kept) if first.family == d.family]
+        if any(not (d.input and first.input) or d.input == first.input for _, first, *_ in alike):
+            continue
+        sentences = _sentences(d)
+        if same := next((a for a in alike if a[2] & sentences), None):
+            k, first, said, others = same
             sure = first.certainty if first.certainty == d.certainty else "likely"
-            kept[d.family] = replace(first, text=f"{first.text}. The same holds for {d.input}", certainty=sure)
-    return tuple(kept.values())
+            kept[k] = replace(first, certainty=sure), said, [*others, str(d.input)]
+        else:
+            kept.append((d, sentences, []))
+    return tuple(replace(d, text=f"{d.text}. The same holds for {_listed(others)}") if others else d for d, _, others in kept)
+
+
+def _listed(names: list[str]) -> str:
+    """
+    >>> _listed(["a"]), _listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _sentences(d: Diagnosis) -> set[str]:
+    """What is said of an input, without its name: where it stands for the gradient, and everywhere."""
+    return {d.text.removeprefix(f"The gradient for {d.input} "), re.sub(rf"\b{d.input}\b", "_", d.text)} if d.input else {d.text}

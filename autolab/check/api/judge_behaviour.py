@@ -25,6 +25,7 @@ IN_PLACE = "`.{}()` changes the list itself, and gives None."
 IN_LINE = "In the line that is named: which name holds something else than you think?"
 SYNTAX = "Python cannot read that line, or the one before it."
 FORM = "Compare what came with what the exercise asks for: which kind of thing, and with which parts?"
+MANY = 6  # numbers that are shown one by one
 
 
 def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, points: float | None = None) -> Report:
@@ -248,7 +249,7 @@ def _same(got: Any, want: Any, scene: Scene) -> bool:
 def _fact(scene: Scene, data: Data, want: Data, key: str) -> str:
     name, got, expected = scene.says.get(key, key), data.get(key), want[key]
     if not scene.tells:
-        return f"{name}: received {_show(got)}, which is not right"
+        return f"{name}: received {_beginning(got)}, which is not right"
     if got is None:
         return f"{name}: received nothing, expected {_show(expected)}"
     if all(np.asarray(flag).dtype == bool and not np.ndim(flag) for flag in (got, expected)):
@@ -257,7 +258,7 @@ def _fact(scene: Scene, data: Data, want: Data, key: str) -> str:
         got = np.asarray(got)
         if got.shape != expected.shape:
             return f"{name}: received shape {got.shape}, expected shape {expected.shape}"
-        if got.ndim and got.size > 6:
+        if got.ndim and got.size > MANY:
             off = np.abs(np.where(np.isfinite(got), got, np.inf) - np.multiply(expected, 1.0))
             at = np.unravel_index(np.argmax(off), got.shape)
             place = f"[{', '.join(str(int(i)) for i in at)}]"
@@ -272,6 +273,13 @@ def _show(value: Any) -> str:
     if a.dtype.kind == "b":
         return str(a.tolist())
     return _number(a[()]) if not a.ndim else "[" + ", ".join(map(_number, a.ravel())) + "]"
+
+
+def _beginning(value: Any) -> str:
+    """The first numbers of many, where there are none to compare them with."""
+    if isinstance(value, str) or np.size(value) <= MANY:
+        return _show(value)
+    return f"{_show(np.ravel(value)[:MANY])[:-1]}, ...] ({np.size(value)} numbers)"
 
 
 def _number(value: Any) -> str:

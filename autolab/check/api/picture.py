@@ -6,7 +6,7 @@ import html
 
 import numpy as np
 
-from ..diagnosis.gradients.jacobian import Jacobians
+from ..diagnosis.gradients.jacobian_rows import Jacobians
 
 LARGEST = 40  # rows or columns; beyond that a cell is too small to see
 CELL, GAP, TOP = 11, 36, 22

@@ -7,18 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..diagnosis.conditioning import is_unknown, uncertainty, uncertainty_of_result
 from ..diagnosis.diagnose import FLOAT32
 from ..diagnosis.diagnosis import Diagnosis, diagnosis, fault, worst_place
 from ..diagnosis.explain import explain
 from ..diagnosis.failures import explain_failures
-from ..diagnosis.gradients.jacobian import Jacobians, is_linear, jacobians
+from ..diagnosis.gradients.jacobian_rows import Jacobians, is_linear, jacobians
 from ..run.cases import broadcast_for
 from ..run.observation import RIGHT, close, error_of
 from ..run.runs import CaseRun, how_not_linear, worst_result
 from . import picture
-from .points import FOR_SOME_G, OUT_OF_RANGE, SLIP, STRETCHED, credit, weighted
+from .points import FOR_SOME_G, OUT_OF_RANGE, PART, SLIP, STRETCHED, credit, families_seen, weighted
 from .report import Verdict
-from .resemblance import Calls, resemblance
+from .resemblance import PARTS, Calls, resemblance
 from .side_effects import SideEffects
 
 SMALL = "Compare every number in your formula with the text, the small ones and their places too."
@@ -30,6 +31,7 @@ class Properties(SideEffects):
     def verdicts(self) -> tuple[Verdict, ...]:
         """One for each property that applies, in the order in which a person would repair them."""
         judged = {"forward": self.forward()}
+        self.result_is_right = bool(judged["forward"].passed)
         if not self.seen:
             answer = self.plain[0].answer
             self.diagnoses.append(self._failure(self.plain))
@@ -126,7 +128,7 @@ class Properties(SideEffects):
         share = weighted(shares, self.inputs, self.spec.weights)
         right = [not bent and all(self._is_right(run, x) for run in self.plain) for x, bent in zip(self.inputs, not_linear, strict=True)]
         self.right = weighted(right, self.inputs, self.spec.weights)
-        passed, text = share == 1, "; ".join(filter(None, reasons)) or "the derivative is right"
+        passed, text = share == 1, "; ".join(dict.fromkeys(filter(None, reasons))) or "the derivative is right"
         stretched = [STRETCHED if own == 1 and self._is_wrong_stretched(x) else own for x, own in zip(self.inputs, shares, strict=True)]
         if passed and stretched != list(shares):
             text += "; a part of its points waits for right gradients of stretched inputs"
@@ -156,23 +158,35 @@ class Properties(SideEffects):
             return credit(None, right, len(self.plain)), f"with {failed.where}: {fault(failed.answer).text}", bent
         if not wrong and (calls[0] is None or error_of(calls[0], x) <= RIGHT):
             share, reason = self._exact(x)
+            if bent and self.naming and (found := explain([o for o in (*self._evidence(), *calls) if o], x)):
+                self.diagnoses.append(found)  # right for g, and not for another g
+                self.explained.add(x)
             return (min(share, FOR_SOME_G), bent, bent) if bent else (share, reason, bent)
         wrong = wrong or [o for o in calls[:1] if o]
         found = explain(self._evidence(), x, show=wrong) if self.naming else None
         if found:
-            self.diagnoses.append(found)
+            raises = right + len(wrong) < len(self.plain)
+            if found.certainty != "certain" and found.family in ("mask", "unknown") and raises and not self.explained:
+                self.diagnoses.append(self._failure(self.plain))  # what it raises in other calls says more
+            if found.certainty != "unknown" or not raises:
+                self.diagnoses.append(found)
             self.explained.add(x)
         if found and found.family == "upstream collapsed":  # linear, and yet wrong in g alone
             bent = bent or f"the gradient for {x} does not follow g place by place"
         reason = f"{x}: right where g is 1" if bent and ones and error_of(ones, x) <= RIGHT else str(worst_place(wrong, x))
-        share = FOR_SOME_G if right == len(self.plain) else credit(found, right, len(self.plain), self._resemblance(x))
+        if right == len(self.plain):
+            return FOR_SOME_G, reason, bent
+        among = self._wrong_calls(x)
+        share = credit(found, right, len(self.plain), (resemblance(among) or "") if among else "")
+        if share < PART and among and not bent and not families_seen(found) and any(look(among) for look in PARTS):
+            share = PART
         return share, reason, bent
 
-    def _resemblance(self, x: str) -> str:
-        """What the numbers say of the calls in which the gradient is wrong, whatever the mistake is called."""
+    def _wrong_calls(self, x: str) -> Calls | None:
+        """Those in which the gradient is wrong: their numbers tell something, whatever the mistake is called."""
         wrong = [run.seen for run in self.plain if run.first and not self._is_right(run, x)]
         pairs = [(seen[0], seen[1] if len(seen) > 1 else seen[0]) for seen in wrong]
-        return (pairs and resemblance(Calls(x, pairs, self._first("ones"), self._first("one")))) or ""
+        return Calls(x, pairs, self._first("ones"), self._first("one")) if pairs else None
 
     def _far(self, *purposes: str) -> str:
         """What is wrong with a rule where numbers are large or tiny; nothing if it holds there, or is wrong for ordinary ones."""
@@ -217,11 +231,23 @@ class Properties(SideEffects):
         if not run.first:
             if any(not other.first and _shapes(other) == _shapes(run) for other in self.plain):  # so it does for any numbers
                 return ""
+            g, names = run.case.upstream[0], run.names
+            if any(is_unknown(self.reference, names, run.case.settings, g, x, RIGHT) for x in self.inputs):
+                return ""  # a factorisation of such a matrix may fail
             return self._unstable(run, None, f"With large or tiny numbers {fault(run.answer).text}")
         out, want = run.answer.out, run.names["out"]
         known = np.isfinite(want)
         if self.candidate.judges_forward and out is not None and out.shape == want.shape and np.any(~np.isfinite(out) & known):
             return self._unstable(run, None, "The result of forward is not finite for large or tiny numbers")
+        if self.result_is_right and out is not None and out.shape == want.shape:
+            far = known & ~(np.abs(out - want) <= RIGHT * (np.abs(want) + 1))
+            if far.any():
+                far &= ~(np.abs(out - want) <= uncertainty_of_result(self.reference, run.names, run.case.settings))
+            if far.any():
+                said = worst_result(np.where(far, out, want), want)
+                return self._unstable(
+                    run, None, f"The result of forward is right for ordinary numbers, and not for large or tiny ones: {said}"
+                )
         for x in self.inputs:
             got, right = run.first.got[x], run.first.want[x]
             if x in self.explained or not (known.all() or known.shape == right.shape):
@@ -231,6 +257,9 @@ class Properties(SideEffects):
             judged = np.isfinite(right) & (known if known.shape == right.shape else True)
             size = np.abs(right) if self.reference.elementwise else np.abs(right[judged]).max(initial=0.0)
             off = judged & ~(np.abs(got - right) <= RIGHT * (size + 1))
+            if off.any():
+                unsure = uncertainty(run.first, x)
+                off &= ~(np.abs(got - right) <= RIGHT * (size + 1) + unsure) & np.isfinite(unsure)
             if off.any():
                 lost, value = off & ~np.isfinite(got), run.names[x]
                 at = tuple(np.argwhere(lost if lost.any() else off)[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..diagnosis.diagnosis import Diagnosis
-from ..diagnosis.gradients.jacobian import Jacobians
+from ..diagnosis.gradients.jacobian_rows import Jacobians
 from . import picture
 from .schema import VERSION as SCHEMA
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from ..diagnosis.gradients.jacobian_rows import rows_of
 from ..diagnosis.quiet import quiet
+from ..diagnosis.replays.chains import chains
+from ..diagnosis.replays.stepwise import Chain
 from ..run.observation import RIGHT, Observation, close, error_of
 
 NEARLY = 0.02  # relative to the largest entry: by so much a slip in a small number may be off
 SOME = 1 / 3  # of the entries that are not 0 on both sides
 POWERS = (1, -1, 2, -2)
+MOST_ROWS = 24  # of a Jacobian
 
 Arrays = tuple[np.ndarray, np.ndarray]  # what came back, and what is right
 
@@ -148,6 +153,59 @@ def _has_some_entries(calls: Calls) -> bool:
     return right > SOME * counted
 
 
+def has_some_derivatives(calls: Calls) -> bool:
+    """Are a third of the derivatives right, of those that are not 0 on both sides? Of a few results; it takes a call for each."""
+    o = min((o for o, _ in calls.pairs), key=lambda o: o.out.size)
+    rows = rows_of(o, calls.x, range(0, o.out.size, 1 + o.out.size // MOST_ROWS))
+    if rows is None:
+        return False
+    yours, right = map(np.stack, rows)
+    scale = np.abs(right).max(initial=0.0)
+    counts = (np.abs(right) > 1e-12 * scale) | ~(np.abs(yours) <= 1e-12 * scale)
+    return bool(np.sum(counts & (np.abs(yours - right) <= 1e-9 * scale)) > SOME * np.sum(counts))
+
+
+def has_a_factor_in_a_term(calls: Calls) -> bool:
+    """Is what comes back through one link of the chain rule off by a factor, and the rest right?"""
+    first, x = calls.pairs[0][0], calls.x
+    for link in _links(first, x):
+        one = _term(first, x, *link)
+        if one and _is_off_by_a_factor(Calls(x, [(one, one)])):
+            pairs = [(_term(o, x, *link), _term(other, x, *link)) for o, other in calls.pairs]
+            terms = [(one, other) for one, other in pairs if one and other]
+            if len(terms) == len(pairs) and _is_off_by_a_factor(Calls(x, terms)):
+                return True
+    return False
+
+
+def _links(o: Observation, x: str) -> Iterator[tuple[int, int, int]]:
+    """Of each way to spell out forward, its steps and their arguments through which something comes back."""
+    for number, chain in enumerate(chains(o, x)):
+        for i, step in enumerate(chain.steps if chain else ()):
+            yield from ((number, i, k) for k in step.passed)
+
+
+def _term(o: Observation, x: str, number: int, i: int, k: int) -> Observation | None:
+    """What comes back through a link alone, beside what the learner's gradient has without the rest; None if that is all or nothing."""
+    found = chains(o, x)
+    chain = _of_any(found[number]) if number < len(found) else None
+    if chain is None or i >= len(chain.steps) or k not in chain.steps[i].passed or np.shape(o.got[x]) != o.want[x].shape:
+        return None
+    whole, term = o.want[x], o.want[x] - chain.changed(x, {(i, k): np.zeros(chain.steps[i].shape(k))})
+    size = np.abs(whole).max(initial=0.0)
+    if np.abs(term).max(initial=0.0) <= 1e-9 * size or np.abs(whole - term).max(initial=0.0) <= 1e-9 * size:
+        return None
+    return replace(o, got={**o.got, x: o.got[x] - (whole - term)}, want={x: term})
+
+
+def _of_any(chain: Chain | None) -> Chain | None:
+    """A chain that is asked about changes which do not give what was received."""
+    chain = copy.copy(chain)
+    if chain:
+        chain.received = None
+    return chain
+
+
 def _is_off_by_a_factor(calls: Calls) -> bool:
     """The same number along an axis, or a power of an input or of the result: one factor too many, or too few."""
     if _are_multiples(calls):
@@ -161,6 +219,8 @@ def _is_off_by_a_factor(calls: Calls) -> bool:
         rows = [_has_one_number_in_each_row(f, axis) for f in factors]
         if any(rows) and None not in rows:
             return True
+    if any(all(_is_derivative(f, o, calls.x, p) for f, (o, _) in zip(factors, calls.pairs, strict=True)) for p in (1, -2)):
+        return True
     names = [*calls.pairs[0][0].reference.inputs, "out"]
     return any(all(_is_power(f, o, calls.x, n, p) for f, (o, _) in zip(factors, calls.pairs, strict=True)) for n in names for p in POWERS)
 
@@ -177,6 +237,15 @@ def _has_one_number_in_each_row(factor: np.ndarray, axis: int) -> bool | None:
     several = tells.sum(axis) > 1
     alike = high - low <= 1e-7 * np.maximum(abs(high), abs(low))
     return bool(several.any()) if np.all(alike | ~several) else None
+
+
+def _is_derivative(factor: np.ndarray, o: Observation, x: str, power: int) -> bool:
+    """Is it a number times the derivative, which is in it twice then, or times 1 / derivative**2, which is in it divided?"""
+    if not o.reference.elementwise or o.g.shape != factor.shape:
+        return False
+    slope = o.want[x] / o.g
+    tells = np.isfinite(factor) & (slope != 0)
+    return bool(tells.sum() > 1 and np.ptp(slope[tells]) and multiple(factor[tells], slope[tells] ** float(power)))
 
 
 def _is_power(factor: np.ndarray, o: Observation, x: str, name: str, power: int) -> bool:
@@ -205,4 +274,6 @@ FACTS: dict[str, Callable[[Calls], bool]] = {
     "some entries": _has_some_entries,
 }
 
-__all__ = ["FACTS", "Calls", "multiple", "resemblance"]
+PARTS = (has_some_derivatives, has_a_factor_in_a_term)  # asked where no kind of mistake shows
+
+__all__ = ["FACTS", "PARTS", "Calls", "multiple", "resemblance"]

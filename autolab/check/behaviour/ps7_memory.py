@@ -34,9 +34,11 @@ def _bytes(cls, x, g) -> Data:
     cls.forward(context, from_numpy(x), HEIGHT)
     kept = [*context.saved_tensors, *vars(context).values()]
     held = [a.payload if isinstance(a, Tensor) else a for a in kept if isinstance(a, (Tensor, np.ndarray))]
-    return {"bytes": sum(a.nbytes for a in held) / x.size}
+    each = sum(a.nbytes for a in held) / x.size
+    return {"at most one": each <= 1, "number of bytes for each entry": each}
 
 
+FEWER = "backward needs one of three slopes for each entry; which dtypes have one byte?"
 FRUGAL = Behaviour("frugal_hat", (
     Scene("gradient", _hat, _right_hat, "up on one side, down on the other, and nothing outside",
           "Draw the function: which slopes does it have, and where?", 2, arrays((8, 5), (8, 5)), slips=[
@@ -48,9 +50,9 @@ FRUGAL = Behaviour("frugal_hat", (
                    lambda x, g: {"gradient": -g * (abs(x) < HEIGHT)}),
               Slip("upstream ignored", "The incoming gradient is ignored", "The chain rule has two factors.",
                    lambda x, g: {"gradient": -np.sign(x) * (abs(x) < HEIGHT)})]),
-    Scene("bytes", lambda cls, x, g: {"at most one": _bytes(cls, x, g)["bytes"] <= 1}, lambda x, g: {"at most one": True},
-          "at most one byte an entry", "backward needs one of three slopes for each entry; which dtypes have one byte?", 4,
-          arrays((8, 5), (8, 5)), says={"at most one": "at most one byte for each entry is saved"}),
+    Scene("bytes", _bytes, lambda x, g: {"at most one": True}, "at most one byte an entry", FEWER, 4, arrays((8, 5), (8, 5)),
+          says={"at most one": "at most one byte for each entry is saved"}, context="number of bytes for each entry", slips=[
+              Slip("behaviour", "More than one byte is saved for each entry", FEWER, lambda x, g: {"at most one": False})]),
 ))  # fmt: skip
 
 

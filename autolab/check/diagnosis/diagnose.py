@@ -16,7 +16,7 @@ from .diagnosis import Diagnosis, diagnosis, worst_place
 from .explain import explain
 from .failures import failure
 from .gradients.digits import find_lost_digits
-from .replays.stepwise import is_elementwise
+from .replays.chains import is_elementwise
 
 FLOAT32 = 2e-7  # a formula with a number of float32 in it is as exact as this
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..run.candidate import Answer
 from ..run.observation import Observation, error_of, number
+from .family import Family, unknown
 from .hints import HINTS
 
 
@@ -41,6 +42,10 @@ class Mistake:
     also: tuple[Any, ...] = ()  # other families that explain it as well
     hint: str = ""  # whose hint to give, if not that of the family
     parts: tuple[str, ...] = ()  # other families that are in it besides
+
+    def every(self) -> list[Family]:
+        """All explanations, the first one first."""
+        return [Family(self.family, self.text, self.predict or unknown, hint=self.hint), *self.also]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,18 @@ from ..run.limit import SECONDS, limit
 from ..run.meter import TooLong
 from ..run.observation import TOLERANCE, Observation, Right, close, error_of, number
 from ..run.reference import Reference, stretched_axes
-from .budget import FORMULA, affordable, begin, size
+from .budget import begin
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .failures import setting_of_wrong_calls
-from .families import VAGUE, about_g, families, same_mistake
+from .families import VAGUE
 from .family import Family
 from .formulas.mutants import A_STEP, INTERMEDIATE
 from .formulas.spectral import find_as_of_numbers
 from .gradients import digits, patterns
-from .gradients.call_factors import find_call_factor
+from .gradients.call_factors import find_call_factor, find_last_step
+from .gradients.contributions import find_ends, of_blocks, shared
 from .gradients.entries import find_entries, find_other_norm
+from .gradients.iterations import find_iteration
 from .gradients.jacobian import LEAVES_OUT, weights
 from .gradients.known_functions import known_function, one_for_all, other_terms
 from .gradients.measures import find_measure
@@ -35,21 +36,24 @@ from .gradients.other_inputs import find_fixed_setting, find_other_inputs
 from .gradients.other_operations import other_operation
 from .gradients.permutations import find_permutation
 from .gradients.products import find_products
-from .gradients.recurrences import find_recurrence
+from .gradients.recurrences import LACKS, WRONG_FACTOR, find_recurrence
 from .gradients.regions import find_regions
 from .gradients.scalar_rules import find_scalar_rule
-from .gradients.scaling import ALIKE, INSTEAD, ROOT, constant_factor, fixed_number, places, reduction
+from .gradients.scaling import ALIKE, INSTEAD, OF_RESULT, ROOT, constant_factor, fixed_number, other_size, places, reduction
 from .gradients.scans import find_scan
 from .gradients.selections import find_other_end, find_selection
 from .gradients.series import find_matrix_series, find_near_zero, find_series
 from .gradients.terms import find_terms
 from .gradients.windows import find_windows
+from .named import only_what_is_there, written_numbers
+from .predictions import FACTS, family_of, find_slip_and_factor, fits, gives_an_answer, number_times_g
 from .quiet import quiet
-from .repairs.beside import may_be_chance, with_repair
+from .repairs.beside import as_sure_as_seen, as_written, in_full, may_be_chance, not_of_a_loop, or_exchanged, with_repair
 from .repairs.search import find_repair
 from .replays.early_sums import early_unbroadcast
+from .replays.halves import ONE_HALF
 from .replays.orders import find_order
-from .replays.reshapes import find_reshape
+from .replays.reshapes import find_reshape, find_same_forward
 from .replays.tape_slips import find_same_slip, find_tape_slip
 from .replays.two_slips import find_two_slips
 from .shapes import axes_in_words
@@ -75,19 +79,26 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     with warnings.catch_warnings(), collector_paused(), reference.trying():
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = _in_time(reference, lambda: mistake([o for o in observations if o.failed or o.got[x] is not None], x))
-        is_open = found is None or not found.sure or may_be_chance(found)
+        found = found and not_of_a_loop(found, observations, x)
+        is_open = found is None or not found.sure or may_be_chance(found, observations[0])
         repair = find_repair(observations, x) if is_open and not reference.stopped else None
     is_known = found is not None
     more["seen"] = (found.family, *(other.name for other in found.also), *found.parts) if found else ()
+    if found:
+        found = only_what_is_there(found, wrong[0], x)
     if repair:
-        found = with_repair(found, repair)
+        found = with_repair(found, repair, x)
+    elif found:
+        found = as_sure_as_seen(found)
+    if found:
+        found = or_exchanged(as_written(found, wrong[0]), wrong, x)
     invariant = _invariant(answered, x)
     where = setting_of_wrong_calls(answered, [error_of(o, x) > TOLERANCE for o in answered])
     if where and not is_known:
         thick = any(o.got[x].ndim > o.want[x].ndim for o in wrong)
         wrong_calls = "elsewhere" if where.startswith("only") else "there"
         besides = f": {wrong_calls} it {'has more axes than its input' if thick else 'is something else'}"
-        besides += f". It {repair.text}" if repair else ""
+        besides += f". It {in_full(repair).text}" if repair else ""
         others = ("keepdims",) * thick + ((repair.family,) if repair else ())
         more["seen"] = ("setting", *("keepdims",) * thick)
         return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=others, **more)
@@ -105,7 +116,11 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
 
 
 def _in_time(reference: Reference, look: Callable[[], Mistake | None]) -> Mistake | None:
-    """What a look finds, unless a look in this check ran for so long that its counts must be wrong: then nothing more is looked for."""
+    """What a look finds, or nothing, from then on, once a look was ended.
+
+    Counts bound the calls of both rules and the loops in them. They cannot bound what a learner's rule has NumPy do in one call, such as
+    the inverse of a large matrix: for such a rule there is a clock.
+    """
     if reference.stopped:
         return None
     try:
@@ -138,7 +153,7 @@ def _invariant(observations: Sequence[Observation], x: str) -> str:
     sums = []
     for o in seen:
         axis = o.names.get("axis", -1)
-        if isinstance(axis, int) and axis >= o.want[x].ndim:  # an axis of the result
+        if isinstance(axis, int) and not -o.want[x].ndim <= axis < o.want[x].ndim:  # an axis of the result
             return ""
         want, got = o.want[x].sum(axis), o.got[x].sum(axis)
         if np.abs(want).max() > 1e-12 * np.abs(o.want[x]).max():
@@ -191,23 +206,37 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     _remember_settings(wrong, plain)
     wrong = [o for o in wrong if np.isfinite(o.got[x]).all()] or wrong  # a division by 0 in one call hides what is wrong in all
     factor = constant_factor(wrong, x)
-    if found := find_same_slip(wrong, x):
+    if found := find_same_slip(wrong, x) or find_same_forward(wrong, x):
         return found
     if found := patterns.find_tie(wrong, x) or find_permutation(wrong, x) or find_matrix_series(wrong, x):
         return found
     right = [o for o in answered if o not in wrong]
-    (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
+    (family, *others), consistent = family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
+    if family and family.name == "upstream ignored" and digits.hears(wrong[0], x):  # then it is not g that is lost
+        if found := digits.find_cut_g(wrong, x):
+            return found
+        consistent = False
     for o in wrong:
         o.memo["explained"] = [family, *others] if family else o.memo.get("explained", [])
+    if family and family.name == "diagonal only" and others and others[0].text.startswith(ONE_HALF):
+        family, others = others[0], []  # which says why
     doubtful = all(_is_doubtful(other) for other in (family, *others))
-    looks = (find_scan, find_fixed_setting, find_recurrence) if doubtful and not (factor and factor.sure) else ()
+    looks = (find_scan, find_iteration, find_fixed_setting, find_recurrence) if doubtful and not (factor and factor.sure) else ()
     if found := _first(looks, wrong, x):
+        slip = find_tape_slip(wrong, x) if WRONG_FACTOR in found.text else None
+        return slip or replace(found, sure=found.sure and everywhere)
+    if family and not wrong[0].reference.elementwise and (family.name in OF_ITS_OWN or family.text.endswith(NOTHING)):
+        if (found := find_recurrence(wrong, x)) and found.text.startswith(LACKS):
+            return replace(found, family="diagonal only", sure=everywhere, parts=(family.name, "term"))
+    if doubtful and (found := _shared(wrong, x)):
         return replace(found, sure=found.sure and everywhere)
     if family and family.name == "not summed" and (found := find_normalisation(wrong, x)):
         return replace(found, sure=found.sure and everywhere)
     if family:
-        consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
+        consistent &= all(not gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE
+        if wrong[0].reference.elementwise and (other := _other_reading(family, wrong, x)):
+            return Mistake(family.name, f"{family.text.format(x=x)}, or it {other.text}", False, family.predict, parts=(other.name,))
         piecewise = ALSO_A_PIECE if wrong[0].reference.elementwise else set[str]()
         if all(f.name in piecewise for f in (family, *others)) and (piece := find_regions(wrong, x)):
             if others:  # what is seen of the numbers goes before the formulas that give them
@@ -215,6 +244,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
             others, sure = [Family(piece.family, piece.text, family.predict)], False
         elif not others and family.name in ALSO_A_STEP and (found := find_recurrence(wrong, x)):
             others, sure = [Family(found.family, found.text, family.predict)], False
+        elif not others and family.name == "variable" and (slip := _other_slip(wrong, x)):
+            return replace(slip, sure=False, also=(family,))
         elif others and IN_A_LETTER in family.text and (measure := find_measure(wrong, x)):
             return replace(measure, sure=False)
         elif INTERMEDIATE in family.text and (measure := find_measure(wrong, x)):
@@ -225,13 +256,19 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
             text = f"{family.text.format(x=x)}; it {piece.text}"
             return Mistake(family.name, text, sure, family.predict, also=tuple(others), hint=family.hint)
         return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others), hint=family.hint)
-    if not factor and wrong[0].reference.elementwise and (number_of_g := _number_times_g(wrong, x)):
+    if not factor and wrong[0].reference.elementwise and (number_of_g := number_times_g(wrong, x)):
         return Mistake("upstream only", f"is {number(number_of_g)} times g: a number stands where the local derivative belongs", everywhere)
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
     root = bool(factor and ROOT in factor.text)  # what also fits a root is not looked for among other numbers
-    if factor and (right or not factor.sure) and not root and (fixed := fixed_number(answered, x)):
-        return Mistake("constant", fixed, everywhere)
+    if factor and (right or not factor.sure) and not root:
+        if fixed := fixed_number(answered, x, numbers := written_numbers(wrong[0])):
+            return Mistake("constant", fixed, everywhere and numbers is not None, hint="fixed size")
+        if right and (exchanged := other_size(answered, x)):
+            return Mistake("constant", exchanged, hint="size")
+    if factor and OF_RESULT[0] in factor.text and (missing := find_last_step(wrong, x)):
+        text = f"{missing}: {factor.text.removeprefix('is the right one ')}"
+        return replace(factor, text=text, sure=factor.sure and everywhere, hint="factor")
     if (
         factor
         and not root
@@ -270,10 +307,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=everywhere and ALIKE not in found.text)  # a mask that is missing looks the same
     if found := find_series(wrong, x) or patterns.find_g_unused(wrong, x):
         return replace(found, sure=found.sure and everywhere)
-    if where := places(answered, x):
+    if found := patterns.find_part_without_g(wrong, x):
+        return found
+    where = places(answered, x)
+    if where and not (wrong[0].reference.elementwise and "something else" in where):
         return Mistake("places", where, everywhere)
     if found := find_regions(wrong, x):
         return replace(found, sure=found.sure and everywhere)
+    if where:
+        return Mistake("places", where, everywhere)
     if found := one_for_all(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := (wrong[0].reference.elementwise and other_operation(wrong, x)) or find_measure(wrong, x) or known_function(wrong, x):
@@ -283,6 +325,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if found := find_selection(wrong, x) or find_other_end(wrong, x) or find_order(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
+    if moved and patterns.WRONG_PLACES in moved.text and (found := patterns.find_in_jacobian(wrong, x, of_blocks)):
+        return found
     if moved and (moved.sure or moved.family == "places"):
         elsewhere = (find_other_inputs, find_reshape) if patterns.WRONG_PLACES in moved.text else ()
         return _first(elsewhere, wrong, x) or replace(moved, sure=moved.sure and several)
@@ -292,13 +336,13 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     computations = (find_other_inputs, other_operation, find_reshape, find_tape_slip, find_terms)
     if not (seen and seen.sure) and (found := _first(computations, wrong, x)):
         return replace(found, sure=found.sure and not seen)
-    pairs = (patterns.find_offsets, _two_slips, find_two_slips)
+    pairs = (find_ends, patterns.find_offsets, find_slip_and_factor, find_two_slips)
     if not (seen and (seen.sure or seen.family in ONE_SENTENCE or seen.text.startswith(LEAVES_OUT))) and (found := _first(pairs, wrong, x)):
         return found
     if seen and not (moved and seen.family == "mask"):
         return replace(seen, sure=seen.sure and everywhere)
     return (
-        moved or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
+        moved or patterns.find_early_sum(wrong, x) or other_terms(wrong, x) or digits.find_cut_g(wrong, x)
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x)
         or patterns.find_factor_of_rows(wrong, x) or find_near_zero(wrong, x)
         or patterns.find_small_error(wrong, x)
@@ -306,8 +350,45 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     )  # fmt: skip
 
 
+def _shared(wrong: list[Observation], x: str) -> Mistake | None:
+    """What belongs to a chosen entry and is given to others as well: there is more of it than there should be."""
+    more = not wrong[0].reference.elementwise and any(np.count_nonzero(o.want[x]) < np.count_nonzero(o.got[x]) for o in wrong)
+    return patterns.find_in_jacobian(wrong, x, shared) if more else None
+
+
 def _first(looks: Iterable[Callable[..., Mistake | None]], wrong: list[Observation], x: str) -> Mistake | None:
     return next(filter(None, (look(wrong, x) for look in looks)), None)
+
+
+def _other_reading(family: Family, wrong: list[Observation], x: str) -> Family | None:
+    """The result of forward in the place of x, if that gives the same ones.
+
+    The sign of abs(x) is 1, and 1 / x is its own inverse.
+    """
+    if family.name not in ("upstream only", "variable", "division") or family.text.startswith(AT_RESULT):
+        return None
+    other = Family("variable", f"{AT_RESULT} {x} belongs", _at_result)
+    seen = replace(wrong[0], got={x: np.full_like(wrong[0].got[x], np.nan)}, memo={})
+    return other if all(fits(other, o, x) for o in wrong) and np.isfinite(_at_result(seen, x)).any() else None
+
+
+AT_RESULT = "uses the result of forward where"
+
+
+def _at_result(o: Observation, x: str) -> np.ndarray:
+    """The right gradient with the result of forward for the input, where that is in its domain, and there alone it may differ."""
+    low, high = (o.reference.domain or {}).get(x) or (-np.inf, np.inf)
+    if o.out.shape != o.want[x].shape:
+        raise LookupError("they have different shapes")
+    inside = (low <= o.out) & (o.out <= high)
+    inputs = [np.where(inside, o.out, o.names[x]) if y == x else o.names[y] for y in o.reference.inputs]
+    return np.where(inside, o.reference.gradient(x, o.g, o.reference.environment(inputs, o.settings)), o.got[x])
+
+
+def _other_slip(wrong: list[Observation], x: str) -> Mistake | None:
+    """Where values cancel out because one of them is exchanged, what is left looks as if a term had been left out; which is likelier."""
+    slip = None if wrong[0].reference.elementwise else find_tape_slip(wrong, x)
+    return slip if slip and slip.family != "variable" else None
 
 
 def _is_doubtful(family: Family | None) -> bool:
@@ -367,6 +448,10 @@ ALSO_A_PIECE = {"variable", "function", "forward", "applied twice", "mask from g
 # What a normalisation makes of its own result is that result again: there another value is a factor, such as 1 / std.
 ALSO_A_MEASURE = {"variable", "applied twice"}
 
+# What a recurrence that passes nothing back looks like.
+OF_ITS_OWN = {"upstream only", "diagonal only"}
+NOTHING = " were 0"
+
 # In a recurrence, g before it is carried back and an input before it is carried on give one sum: two ways to say it.
 ALSO_A_STEP = {"variable", "upstream only", "elementwise"}
 
@@ -402,158 +487,7 @@ def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
     return Mistake("not summed", text, len(deep) > 1)
 
 
-FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream twice", "upstream size", "upstream collapsed",
-         "mask from g"}  # fmt: skip
 ONE_SENTENCE = {"mask", "diagonal only", "overwritten", "places"}  # read from a Jacobian, and simpler than two mistakes
-SHARPER_THAN_A_FACTOR = {"sign", "zero"}
-MOST_SAID = 2  # kinds of mistake in one sentence
-SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": ("variable", "step"),
-            "forward": ("function",), "function": ("step", "variable"),
-            "division": ("power", "factor", "variable"),
-            "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step", "forward"),
-            "transposed": ("order", "permutation", "step"),
-            # where nothing is left of a link
-            "term": ("upstream ignored", "upstream collapsed", "mask from g", "variable")}  # fmt: skip
-
-
-MOST_TRIED = 1000  # wrong formulas for the gradients of one call, about 0.1 ms each: what has more steps than any exercise has more
-LEAST_TRIED = 300  # for each input
-
-
-def _affordable(every: Iterable[Family], o: Observation) -> Iterator[Family]:
-    """These, as long as a check may go on looking: they are counted, so that it says the same on each machine."""
-    cost = size(o)
-    spent = o.memo.get("tried", 0.0)
-    most = max(MOST_TRIED - spent, LEAST_TRIED) / cost
-    following: Callable = quiet(next)  # what fails to make one makes no more
-    for count, family in enumerate(iter(partial(following, iter(every), None), None)):
-        o.memo["tried"] = spent + count * cost
-        if count >= most or not affordable(o, FORMULA):
-            return
-        yield family
-
-
-def _family_of(wrong: list[Observation], right: list[Observation], x: str, scaled: bool) -> tuple[list[Family], bool] | None:
-    """The first family that predicts all calls, and another if another kind of mistake predicts them as well.
-
-    If none does, those that predict the wrong calls and not the right ones, and False. What each predicts for the first call is kept.
-    """
-    first, others = wrong[0], wrong[1:]
-    if not scaled and (same := _explained_elsewhere(wrong, right, x)):
-        return same, True
-    predicted: list[tuple[Family, np.ndarray]] = []
-    passed_over: list[Family] = []
-    first.memo.update({("predicted", x): predicted, ("passed over", x): passed_over})
-    facts = FACTS | {"upstream only"} if first.reference.elementwise else FACTS
-    all_calls: list[Family] = []
-    wrong_calls: list[Family] = []
-    every = (
-        about_g(first.reference)
-        if scaled
-        else families(first, x, explained=lambda: any(f.exact and f.name != "function" for f in all_calls))
-    )
-    for family in _affordable(every, first):
-        if (scaled and family.name not in SHARPER_THAN_A_FACTOR) or _is_said(family, all_calls):
-            continue
-        value = _prediction(family, first, x)
-        if value is None:
-            passed_over.append(family)
-            continue
-        predicted.append((family, value))
-        if not _equals(value, first, x) or not all(_fits(family, o, x) for o in others):
-            continue
-        if family.name in ("variable", "number") and _number_times_g(wrong, x):
-            continue
-        if all(_fits(family, o, x) for o in right):
-            all_calls.append(family)
-            if len(all_calls) == MOST_SAID or family.name in facts or family.complete:
-                return all_calls, True
-        elif not _is_said(family, wrong_calls) and len(wrong_calls) < MOST_SAID:
-            if not wrong_calls or wrong_calls[0].name not in facts:
-                wrong_calls.append(family)
-    if all_calls:
-        return all_calls, True
-    return (wrong_calls, False) if wrong_calls and not scaled else None
-
-
-def _explained_elsewhere(wrong: list[Observation], right: list[Observation], x: str) -> list[Family]:
-    """What explains the gradient for another input, if all of it explains this one too."""
-    known = wrong[0].memo.get("explained", [])
-    same = [next((f for f in same_mistake(wrong[0], x, one) if all(_fits(f, o, x) for o in (*wrong, *right))), None) for one in known]
-    return [family for family in same if family] if all(same) else []
-
-
-def _number_times_g(wrong: Sequence[Observation], x: str) -> float:
-    """The number, if what came back is the same one times g in all calls; else 0. No value is in it, whatever cancels out in a formula."""
-    ratios = []
-    for o in wrong:
-        got = o.got[x]
-        if got.shape != o.g.shape or got.size < 2 or not o.g.all():
-            return 0.0
-        ratios.append(np.ravel(got / o.g))
-    ratio = np.concatenate(ratios)
-    return float(ratio[0]) if close(ratio, np.full_like(ratio, ratio[0])) else 0.0
-
-
-def _is_said(family: Family, said: list[Family]) -> bool:
-    return any(family.name in (other.name, *SYNONYMS.get(other.name, ())) for other in said)
-
-
-def _prediction(family: Family, o: Observation, x: str) -> np.ndarray | None:
-    if family.of_right:
-        return o.worked_out((x, family), lambda: family.predict(o, x))
-    try:
-        return np.asarray(family.predict(o, x))
-    except Exception:  # a mutated formula may raise anything; then it is not this one
-        return None
-
-
-def _fits(family: Family, o: Observation, x: str) -> bool:
-    value = _prediction(family, o, x)
-    return value is not None and _equals(value, o, x)
-
-
-def _equals(value: np.ndarray, o: Observation, x: str) -> bool:
-    got = o.got[x]
-    try:
-        if o.reference.elementwise and got.shape != value.shape == o.out.shape:
-            return close(np.broadcast_to(got, value.shape), value)  # it may have lost its g, and so its shape
-        return o.gave(x, value)
-    except Exception:  # not numbers
-        return False
-
-
-def _gives_an_answer(family: Family, o: Observation, x: str) -> bool:
-    try:
-        return np.shape(family.predict(o, x)) == o.want[x].shape
-    except Exception:  # as it should: the rule raised here
-        return False
-
-
-MULTIPLES = {2: "2 times too large", 0.5: "half as large", -1: "the wrong sign", -2: "2 times too large, with the wrong sign",
-             -0.5: "half as large, with the wrong sign"}  # fmt: skip
-
-
-def _two_slips(wrong: list[Observation], x: str) -> Mistake | None:
-    """A slip of the pen, and a wrong factor besides."""
-    for family, value in wrong[0].memo["predicted", x]:
-        if not family.exact:  # a slip in one decomposition, and another besides: who would believe that?
-            continue
-        first = _ratio(value, wrong[0], x)
-        words = next((words for c, words in MULTIPLES.items() if first and np.isclose(first, c, rtol=1e-9)), None)
-        if words and all(np.isclose(_ratio(_prediction(family, o, x), o, x), first, rtol=1e-9) for o in wrong[1:]):
-            return Mistake(family.name, f"{family.text.format(x=x)}; besides, it is {words}")
-    return None
-
-
-def _ratio(value: np.ndarray | None, o: Observation, x: str) -> float:
-    """How many times a prediction the gradient is; 0 if it is not a multiple of it."""
-    try:
-        predicted = np.asarray(value, float)
-        ratio = float(np.vdot(predicted, o.got[x]) / np.vdot(predicted, predicted)) if predicted.any() else 0.0
-        return ratio if ratio and close(o.got[x], ratio * predicted) else 0.0
-    except Exception:  # then it is not this one
-        return 0.0
 
 
 def _summing_mistake(stretched: list[Observation], x: str, predict: Callable | None = None) -> Mistake | None:

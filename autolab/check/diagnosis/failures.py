@@ -21,6 +21,7 @@ from .families import families
 from .family import Family
 from .hints import HINTS
 from .quiet import quiet
+from .repairs.beside import in_full
 from .repairs.search import find_repair
 
 
@@ -36,6 +37,9 @@ PRODUCT = ("order", "transposed")
 PRODUCT_SAID = "A matrix product needs as many columns on the left as rows on the right; here they are {} and {}: a factor is " \
                "transposed the wrong way, or the factors appear in the wrong order"  # fmt: skip
 STRETCHED = ("keepdims", "not spread", "wrong axis")
+NOT_PUT_BACK = (
+    "{} and {} do not fit: an axis that forward removed was not put back, or one is summed that should stay, or the other way round"
+)
 STRETCHED_SAID = "Shapes are compared from the right, and two lengths fit if they are equal or one of them is 1; {} and {} do not: an " \
                  "axis that forward removed was not put back, or one is summed that should stay, or the other way round"  # fmt: skip
 AXIS_SAID = "There is no axis {}: the array has only {}"
@@ -74,6 +78,7 @@ FAILURES = (
             "too short, or an axis is missing"),
     Failure(r"non-broadcastable output operand with shape (\(.*?\)) doesn't match the broadcast shape (\(.*?\))", STRETCHED,
             "An array of shape {} cannot hold {}: what is added to it is larger; a sum over the stretched axes is missing"),
+    Failure(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\).* compared from the right", STRETCHED, NOT_PUT_BACK),
     Failure(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", STRETCHED, STRETCHED_SAID),
     Failure(r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)", STRETCHED, STRETCHED_SAID),
     Failure(r"(?:axis\d?: )?axis (-?\d+) is out of bounds for array of dimension (\d+)", ("axis", "2-D only"), AXIS_SAID),
@@ -158,7 +163,9 @@ def explain_failures(runs: Sequence[CaseRun], inputs: Sequence[str]) -> Diagnosi
         return found
     if repair := find_repair([o for run in runs for o in run.observations], inputs[0], every=True):
         kinds = (repair.family, *found.alternatives)
-        found = replace(found, text=f"{found.text}. The rule {repair.text}", alternatives=kinds, hint=HINTS.get(repair.family, found.hint))
+        found = replace(
+            found, text=f"{found.text}. The rule {in_full(repair).text}", alternatives=kinds, hint=HINTS.get(repair.family, found.hint)
+        )
     elif slip := _same_error(failed, inputs):
         x, family = slip
         text = f"{found.text}. That is what happens if the gradient for {x} {family.text.format(x=x)}"

@@ -8,6 +8,8 @@ prediction that raises is none: the mistake cannot be made there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import chain as chained
 from itertools import combinations
 from typing import Any
@@ -24,13 +26,16 @@ from .formulas.misconceptions import misconceptions
 from .formulas.mutants import mutants, value_in_words
 from .formulas.sources import source_formula
 from .formulas.spectral import mistaken_spectra
-from .gradients.jacobian import right_rows
+from .gradients.jacobian_rows import right_rows
 from .gradients.scaling import POWERS
 from .replays.axes import other_axes
+from .replays.chains import chains
 from .replays.early_sums import early_sums
+from .replays.halves import halves
+from .replays.loops import last_turns, loops_of
 from .replays.settings import other_settings
 from .replays.sizes import other_sizes
-from .replays.stepwise import Chain, chains, slips
+from .replays.stepwise import Chain, ChainSlip, slips
 from .replays.triangles import other_triangles
 from .replays.turns import other_turns
 from .shapes import axes_in_words
@@ -62,6 +67,8 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
     if not reference.function and not explained():
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
+    if calls and not reference.elementwise:
+        yield from _about_neighbours(first, x)
     for look in (other_turns, other_triangles, other_sizes, early_sums, other_axes) if calls else ():
         yield from look(first, x)
     yield from _about_factors(reference, (1, -1, 2, -2))
@@ -87,7 +94,7 @@ def _of_right(first: Observation, x: str) -> tuple[Iterator[Family], Iterator[Fa
     """What rests on the right answer alone: about places and values, and the slips in the formula."""
     reference = first.reference
     plain = chained(
-        _about_places(reference),
+        _about_places(first, x),
         _about_misconceptions(reference, x),
         mistaken_factors(first, x),
         mistaken_spectra(first, x),
@@ -147,11 +154,26 @@ def _other_side(o: Observation, x: str) -> np.ndarray:
 
 # The incoming gradient, whatever the formula is.
 
+IN_PLACE_OF_G: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "ones": np.ones_like, "square": np.square, "inverse": np.reciprocal, "size": np.abs, "sign": np.sign,
+    "sum": lambda g: np.full_like(g, g.sum()), "mean": lambda g: np.full_like(g, g.mean()),
+    "largest entry": lambda g: np.full_like(g, g.max()), "positive part": lambda g: np.where(g > 0, g, 0),
+}  # fmt: skip
+
+
+def _for_g(o: Observation, x: str, what: str) -> np.ndarray:
+    """The right gradient for another g, those for all of the table at once: the engine goes back once."""
+    if (key := ("for other g", x, o.shape(x))) not in o.about_right:
+        gradients = o.reference.gradients(x, [change(o.g) for change in IN_PLACE_OF_G.values()], o.names)
+        o.about_right[key] = dict(zip(IN_PLACE_OF_G, gradients, strict=True))
+    return o.about_right[key][what]
+
+
 ABOUT_G = (
     Family("zero", "is zero everywhere", _zero),
     Family("sign", "has the right size and the wrong sign, everywhere", lambda o, x: -o.want[x]),
     Family("upstream ignored", "does not depend on the incoming gradient g: it is the local derivative alone, as if g were 1 everywhere",
-           lambda o, x: _rule(o, x, np.ones_like(o.g))),
+           lambda o, x: _for_g(o, x, "ones")),
     Family("upstream only", "is the incoming gradient g, unchanged: the local derivative is missing, "
            "and entries receive it that forward did not let through",
            lambda o, x: _only(np.any(_other_side(o, x)) and np.any(o.want[x]), o.g)),
@@ -163,20 +185,19 @@ ABOUT_G = (
            lambda o, x: _only(o.g.ndim < o.want[x].ndim, np.expand_dims(o.g, o.names["axis"]))),
     Family("upstream ignored", "is 1 everywhere", lambda o, x: np.ones_like(o.want[x])),
     Family("upstream added", "is the local derivative plus the incoming gradient g; the chain rule multiplies them",
-           lambda o, x: _rule(o, x, np.ones_like(o.g)) + o.g),
+           lambda o, x: _for_g(o, x, "ones") + o.g),
 )  # fmt: skip
 ABOUT_SIZE_OF_G = (
-    Family("upstream twice", "uses the incoming gradient g twice", lambda o, x: _rule(o, x, o.g * o.g)),
-    Family("upstream twice", "divides by the incoming gradient g", lambda o, x: _rule(o, x, 1 / o.g)),
-    Family("upstream size", "uses the size of g without its sign", lambda o, x: _rule(o, x, np.abs(o.g))),
-    Family("upstream size", "uses the sign of g without its size", lambda o, x: _rule(o, x, np.sign(o.g))),
+    Family("upstream twice", "uses the incoming gradient g twice", lambda o, x: _for_g(o, x, "square")),
+    Family("upstream twice", "divides by the incoming gradient g", lambda o, x: _for_g(o, x, "inverse")),
+    Family("upstream size", "uses the size of g without its sign", lambda o, x: _for_g(o, x, "size")),
+    Family("upstream size", "uses the sign of g without its size", lambda o, x: _for_g(o, x, "sign")),
     *(Family("upstream collapsed", f"uses one number, the {what} of g, where every entry of g belongs to its own place",
-             lambda o, x, number=number: _rule(o, x, np.full_like(o.g, number(o.g))))
-      for what, number in (("sum", np.sum), ("mean", np.mean), ("largest entry", np.max))),
+             lambda o, x, what=what: _for_g(o, x, what)) for what in ("sum", "mean", "largest entry")),
     Family("mask from g", "is g where g is positive and 0 elsewhere: the mask asks g instead of the forward values",
            lambda o, x: np.where(o.g > 0, o.g, 0)),
     Family("mask from g", "is right where g is positive and 0 elsewhere: the mask asks g",
-           lambda o, x: _rule(o, x, np.where(o.g > 0, o.g, 0))),
+           lambda o, x: _for_g(o, x, "positive part")),
 )  # fmt: skip
 
 
@@ -198,7 +219,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
         if reference.elementwise:  # or that, and not summed
             yield Family("swapped", text, lambda o, x, other=other: o.reference.raw(other, o.g, o.names))
         elif not reference.function:
-            yield Family("elementwise", f"multiplies g and {other} entry by entry, as if forward did: forward multiplies matrices",
+            yield Family("elementwise", f"multiplies g and {other} entry by entry, and forward does more than that",
                          lambda o, x, other=other: _only(o.g.ndim and np.ndim(o.names[other]), o.g * o.names[other]))  # fmt: skip
     for index in (y for y in reference.inputs if y not in reference.differentiable() and not reference.elementwise):
         for by in (1, -1):
@@ -248,6 +269,16 @@ def _beside(o: Observation, x: str, index: str, by: int) -> np.ndarray:
     n = next(n for n in reversed(_only(t.dtype.kind in "iu" and t.size, o.shape(x))) if n > t.max())
     inputs = [(t + by) % n if y == index else o.names[y] for y in o.reference.inputs]
     return o.reference.gradient(x, o.g, o.reference.environment(inputs, o.settings))
+
+
+def _about_neighbours(first: Observation, x: str) -> Iterator[Family]:
+    """Another input, each of its entries taken for the one beside it."""
+    for y in first.reference.inputs:
+        value = np.asarray(first.names[y])
+        for by, where in ((1, "before"), (-1, "after")) if y != x and value.dtype.kind == "f" and value.ndim and len(value) > 2 else ():
+            text = f"uses the entries of {y} one place {where} those that belong there, along its first axis"
+            yield Family("places", text, lambda o, x, y=y, by=by: (
+                _rule(o, x, **{y: np.roll(o.names[y], by, 0)})), exact=False)  # fmt: skip
 
 
 def _exchanged(o: Observation, x: str, other: str) -> np.ndarray:
@@ -307,8 +338,8 @@ def _about_result(reference: Reference, x: str) -> Iterator[Family]:
     yield Family("forward", "is the result of forward, not a gradient", lambda o, x: o.out)
     if not reference.elementwise and len(reference.inputs) > 1:
         text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
-        # A product with a transpose that is missing may be the same.
-        yield Family("forward", text, lambda o, x: np.asarray(
+        # A product with a transpose that is missing is the same.
+        yield Family("transposed", text, lambda o, x: np.asarray(
             o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)), exact=False)  # fmt: skip
     if len(reference.inputs) == 1:
         text, runs = "is forward applied to g; backward needs its derivative", False
@@ -331,6 +362,9 @@ def _about_factors(reference: Reference, powers: tuple[int, ...]) -> Iterator[Fa
 def _about_settings(first: Observation) -> Iterator[Family]:
     for name, given in first.settings.items():
         if name not in ("axis", "dim") and not isinstance(given, bool) and isinstance(given, (int, float)):
+            for sign in (1, -1) if isinstance(given, float) else ():
+                text = f"leaves out the condition with {name}: it is what would be right if no number were beyond it"
+                yield Family("setting", text, lambda o, x, n=name, s=sign: _beyond(o, x, n, s), hint="mask")
             for value in (0, 1, 2, -1, 0.5, 0.1, 0.01, 0.2, 3):
                 yield Family("setting", f"does not use {name}: it is what would be right if {name} were {value}",
                              lambda o, x, n=name, v=value: _as_if(o, x, n, v))  # fmt: skip
@@ -341,6 +375,14 @@ def _about_settings(first: Observation) -> Iterator[Family]:
         for reduction in ("mean", "sum"):
             yield Family("setting", f"does not use reduction: it is what belongs to {reduction!r}",
                          lambda o, x, v=reduction: _as_if(o, x, "reduction", v))  # fmt: skip
+
+
+def _beyond(o: Observation, x: str, name: str, sign: int) -> np.ndarray:
+    """What would be right if a setting were far away; of a limit, it is the same as soon as all numbers are within."""
+    _only(np.isfinite(o.reference.result(o.inputs, {**o.settings, name: sign * 1e9})).all(), o)
+    far = _as_if(o, x, name, sign * 1e9)
+    within = sign * 20 * max(1.0, *(float(np.abs(a).max(initial=0.0)) for a in o.inputs))
+    return _only(o.gave(x, far) and np.allclose(far, _as_if(o, x, name, within), rtol=1e-9, atol=1e-12), far)
 
 
 def _as_if(o: Observation, x: str, name: str, value: Any) -> np.ndarray:
@@ -405,9 +447,26 @@ def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
 
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:
+    in_loops = loops_of(first.reference) if first.reference.function else []
     for k, chain in enumerate(chains(first, x)):
-        for slip in slips(chain, x) if chain else ():
-            yield Family(slip.family, slip.text, lambda o, x, s=slip, k=k: s.predict(_same_chain(o, x, k)), exact=False)
+        for slip in chained(last_turns(chain, x) if in_loops else (), halves(chain, x), slips(chain, x)) if chain else ():
+            elsewhere = partial(_elsewhere, chain, x, k, slip) if chain and slip.step else None
+            yield replace(_of_chain(slip, k), elsewhere=elsewhere, step=slip.step)
+
+
+def _of_chain(slip: ChainSlip, k: int) -> Family:
+    return Family(slip.family, slip.text, lambda o, x: slip.predict(_same_chain(o, x, k)), exact=False)
+
+
+def _elsewhere(chain: Chain, x: str, k: int, slip: ChainSlip, fits: Callable[[Family], bool]) -> list[str]:
+    """The other steps in which the same slip explains it: not those on the way to its own or from there, which lose the same."""
+    found = [slip]
+    for other in slips(chain, x):
+        if other.step and other.kind == slip.kind:
+            ways = [(min(a.at, other.at), max(a.at, other.at)) for a in found]
+            if not any(chain.leads_to(*way) for way in ways) and fits(_of_chain(other, k)):
+                found.append(other)
+    return [other.step for other in found[1:]]
 
 
 def _same_chain(o: Observation, x: str, k: int) -> Chain:
@@ -451,14 +510,16 @@ def _gradient_of(other: str, o: Observation) -> np.ndarray:
     return reference.gradient(reference.inputs[0], o.g, reference.environment(o.inputs, o.settings))
 
 
-def _about_places(reference: Reference) -> Iterator[Family]:
+def _about_places(first: Observation, x: str) -> Iterator[Family]:
     """The right numbers, or what they are made of, in other places."""
+    reference = first.reference
+    runs = "has its weights counted from the other end" if first.g.ndim < first.want[x].ndim else "runs backwards"
     yield Family("transposed", "is the right one transposed", lambda o, x: np.swapaxes(o.want[x], -1, -2))
     if reference.elementwise:
         return
     for count in (1, 2):
         for axes in combinations((-1, -2, -3), count):
-            yield Family("flipped", f"runs backwards along {axes_in_words(axes)}", lambda o, x, a=axes: np.flip(o.want[x], a))
+            yield Family("flipped", f"{runs} along {axes_in_words(axes)}", lambda o, x, a=axes: np.flip(o.want[x], a))
     for name in ("g", *reference.inputs):
         for axes in ((-1,), (-2, -1), (-2,), (-3,)):  # the last: the matrices of a stack
             if name == "g":

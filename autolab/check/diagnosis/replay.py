@@ -15,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from .step_names import StepNames
+
 ALONG = ("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "argsort")
 PLAIN = ("__getitem__", "reshape", "ravel", "flatten", "astype", "copy", "repeat", "squeeze", "take", "clip", "round", "diagonal", "dot")
 FUNCTIONS = {np.flip: "flip", np.roll: "roll", np.sort: "sort", np.linalg.norm: "norm", np.median: "median",
              np.take_along_axis: "take along"}  # fmt: skip
 TURNED = {np.transpose: "transpose", np.swapaxes: "swapaxes", np.moveaxis: "moveaxis", np.matrix_transpose: "swapaxes"}
+ENGINE = ("autolab.engine.", "autolab.fast.", "autolab.transforms.")
 MOST_NODES = 400
 
 
@@ -66,8 +69,18 @@ class Tape:
         self.tag: Any = None  # what the lines of a part of the run have before them
         self.row = -1
         self.results: list[int] = []  # of each row of the table that ran, where its result is
-        self.words: dict[int, str] = {}  # what such results are called
+        self.row_of: dict[int, int] = {}  # and the row of each such result
+        self.names: StepNames | None = None  # what the rows are called
+        self.through: dict[int, tuple[str, list[int]]] = {}  # of what comes back through a row, its name and the inputs beside it
         self._after: dict[tuple[int, ...], list[tuple[int, Node]]] = {}
+        self._words: dict[bool, dict[int, str]] = {}
+
+    def words(self, every_round: bool = False) -> dict[int, str]:
+        """What the results of rows are called; `every_round` if what the same code gave in each round of a loop is meant."""
+        if every_round not in self._words and self.names:
+            name = self.names.name
+            self._words[every_round] = {node: f"the result of {name(row, every_round)}" for node, row in self.row_of.items()}
+        return self._words.get(every_round, {})
 
     def leaf(self, value: Any) -> Any:
         """An array that notes what is done to it; what is not an array stays what it is."""
@@ -202,11 +215,17 @@ class Unnoted(Tape):
 
 
 def line_of_caller() -> tuple[Any, ...]:
-    """Where in which code the array is worked on that is being noted, outside of this file, and where that was called."""
+    """Where in which code the array is worked on that is being noted, outside of this file, and where that was called.
+
+    Not where the engine called it: from another place, once functions are written out for an operation.
+    """
     frame = sys._getframe(2)
     while frame.f_code.co_filename == __file__ and frame.f_back:
         frame = frame.f_back
-    return frame.f_code, frame.f_lasti, frame.f_back.f_lasti if frame.f_back else 0
+    caller = frame.f_back
+    if caller is None or str(caller.f_globals.get("__name__")).startswith(ENGINE):
+        return frame.f_code, frame.f_lasti, 0
+    return frame.f_code, frame.f_lasti, caller.f_lasti
 
 
 class Asking(np.ndarray):

@@ -32,6 +32,7 @@ from .reference import Reference, parameters
 
 Arrays = Sequence[np.ndarray]
 Settings = Mapping[str, Any]
+Gradients = tuple[np.ndarray | None, ...]  # one for each input
 
 
 @dataclass(frozen=True)
@@ -145,10 +146,13 @@ class LocalCandidate:
         self.needed, self.seconds = tuple(needed()) if needed else self.names, seconds
         self.wrap: Callable = lambda array: array
         self.guarded = False
+        self._has_apply = False  # is it a Function on tensors? Its `apply` asks more of what backward returns than we need here
+        self._asked_for: tuple[np.ndarray, list[Any]] | None = None
         self._class: Any = rule
         if isinstance(rule, type):
             _require_static(rule)
             self.wrap, self.tensors = _tensor_of(rule)
+            self._has_apply = self.tensors is not object
             self._forward, self._backward = self._class_methods(rule)
             return
         if callable(rule):
@@ -157,7 +161,8 @@ class LocalCandidate:
             self._plain_forward, self._plain_backward = rule
             self.wants = parameters(self._plain_backward)[1:]
             signature = inspect.signature(self._plain_backward, follow_wrapped=False).parameters
-            self.optional = {name for name in self.wants if signature[name].default is not inspect.Parameter.empty}
+            defaults = {name: signature[name].default for name in self.wants}
+            self.optional = {name: value for name, value in defaults.items() if value is not inspect.Parameter.empty}
         except (TypeError, ValueError):
             raise TypeError(
                 f"check() takes a Function class, a pair (forward, backward), or one backward function; "
@@ -206,6 +211,25 @@ class LocalCandidate:
         kept = out, tuple(gradients), tuple(given), tuple(gs)
         return Answer(*kept, fault, recorded, printed.getvalue() if printed else "", spent, bare, listed, left_out)
 
+    def attempt(self, inputs: Arrays, settings: Settings, g: np.ndarray, out: np.ndarray) -> tuple[np.ndarray, Gradients] | None:
+        """In a batch: the result and the gradients for one g, or None if there are none; why is not asked.
+
+        `out` is the right result: only a forward of its author's is run.
+        """
+        given = inputs if self.judges_forward else self._known_arguments(inputs, settings, out)
+        copies = {id(a): np.array(a) for a in given if isinstance(a, np.ndarray)}
+        given = [copies.get(id(a), a) for a in given]
+        try:
+            if not self.judges_forward:
+                return out, self._gradients(self._plain_backward(np.array(g), *given), len(settings))
+            context = self._context(given, settings)
+            out = np.array(as_array(self._forward(context, [self.wrap(a) for a in given], settings)))  # it may be a view of an input
+            return out, self._gradients(self._backward(context, self.wrap(np.array(g))), len(settings))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # SystemExit and TooLong among them
+            return None
+
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
         """Many calls in one silence and one limit of time, where the calls are short and what they print is not asked for."""
@@ -223,30 +247,26 @@ class LocalCandidate:
         several = returned if isinstance(returned, (tuple, list)) else (returned,)
         return any(isinstance(a, (np.ndarray, np.generic, int, float)) for a in several)
 
-    @property
-    def _has_apply(self) -> bool:
-        """Is it a Function on tensors? Its `apply` asks more of what backward returns than we need here."""
-        return self.tensors is not object
-
     def _gradients(self, returned: Any, settings: int) -> tuple[np.ndarray | None, ...]:
         """One for each input, as arrays. A plain function may leave out inputs without a gradient, such as an index."""
         values = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
-        if self._has_apply and (nested := next((v for v in values if isinstance(v, (list, tuple))), None)) is not None:
-            raise UnusableResult("type", f"returned a {type(nested).__name__} as a gradient, expected a tensor or None for each input")
-        shortened = len(values) == len(self.needed) < len(self.names) and not any(v is None for v in values)
-        if shortened and not self._has_apply:
+        if self._has_apply:
+            for v in values:
+                if isinstance(v, (list, tuple)):
+                    raise UnusableResult("type", f"returned a {type(v).__name__} as a gradient, expected a tensor or None for each input")
+        elif len(values) == len(self.needed) < len(self.names) and not any(v is None for v in values):
             given = dict(zip(self.needed, values, strict=True))
             values = tuple(given.get(x) for x in self.names)
         # A Function returns one for each argument of forward; a plain function need not know of settings.
         expected = len(self.names)
-        least = expected + (0 if self._plain else settings)
-        if len(values) < least or any(v is not None for v in values[expected:]):
+        least = expected + (settings if settings and not self._plain else 0)
+        if len(values) < least or (len(values) > expected and any(v is not None for v in values[expected:])):
             raise UnusableResult(
                 "count",
                 f"returned {len(values)} gradient{'s' * (len(values) != 1)}, expected {least}: "
                 "one for each argument of forward, in that order (None for a setting, an index or a mask)",
             )
-        return tuple(None if v is None else _gradient(v) for v in values[:expected])
+        return tuple([None if v is None else _gradient(v) for v in values[:expected]])
 
     @property
     def methods(self) -> dict[str, Callable]:
@@ -313,21 +333,35 @@ class LocalCandidate:
 
     def _run_forward(self, context, inputs, settings):
         out = self._plain_forward(*inputs, **settings)
-        context.cache = None
+        cache = None
         if "cache" in self.wants and isinstance(out, tuple) and len(out) == 2:
-            out, context.cache = out
-        context.names = {**self.defaults, **settings, **dict(zip(self.names, inputs, strict=False)), "out": out, "cache": context.cache}
-        context.names |= {f"{x}_shape": np.shape(a) for x, a in zip(self.names, inputs, strict=False)}
-        context.inputs = inputs
+            out, cache = out
+        self._keep(context, inputs, settings, out, cache)
         return out
 
+    def _keep(self, context, inputs, settings, out, cache=None):
+        """What backward may ask for by name."""
+        context.names = {**self.defaults, **settings, **dict(zip(self.names, inputs, strict=False)), "out": out, "cache": cache}
+        context.names |= {f"{x}_shape": np.shape(a) for x, a in zip(self.names, inputs, strict=False)}
+        context.inputs = inputs
+
     def _run_backward(self, context, g):
-        known = [name for name in self.wants if name in context.names]
-        if len(known) == len(self.wants):
-            return self._plain_backward(g, *(context.names[name] for name in known))
-        if self.optional.issuperset(set(self.wants) - set(known)):  # what has a default may be anything
-            return self._plain_backward(g, **{name: context.names[name] for name in known})
-        return self._plain_backward(g, *context.inputs)
+        return self._plain_backward(g, *self._arguments(context))
+
+    def _arguments(self, context) -> list[Any]:
+        """What a plain backward is given after g: what it asks for by name, or the inputs in order."""
+        unknown = [name for name in self.wants if name not in context.names]
+        if not self.optional.keys() >= set(unknown):
+            return list(context.inputs)
+        return [self.optional[name] if name in unknown else context.names[name] for name in self.wants]
+
+    def _known_arguments(self, inputs, settings, out) -> list[Any]:
+        """The same, worked out once for many calls with these arrays."""
+        if self._asked_for is None or self._asked_for[0] is not out:
+            context = self._context(inputs, settings)
+            self._keep(context, inputs, settings, out)
+            self._asked_for = out, self._arguments(context)
+        return self._asked_for[1]
 
 
 def _with_tuples(cls: Any) -> Any:
@@ -359,6 +393,8 @@ def second_order(
 
 def _gradient(value: Any) -> np.ndarray:
     """A copy of what came back for one input; a mask counts as numbers, as the engine and PyTorch cast it."""
+    if type(value) is np.ndarray and value.dtype.kind == "f":
+        return value.copy()
     array = np.array(as_array(value))
     return array.astype(float) if array.dtype.kind == "b" else array
 
@@ -440,14 +476,18 @@ def fault_of(phase: str, error: BaseException, seconds: float = SECONDS) -> Faul
     """What an exception says about the learner's code: the kind, a sentence, and their line."""
     if isinstance(error, NotImplementedError):
         return Fault(phase, "blank", f"{phase} is not written yet")
-    line, outer = None, None  # the innermost of the learner's lines, and the outermost with its file
+    line, outer, caller = None, None, ""  # the innermost of the learner's lines, the outermost with its file, and the one before
     for frame, number in traceback.walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
         source = linecache.getline(file, number).strip()
         if source and not of_library(file):
             line = f"line {number}: {source.rstrip(',')}{_shapes_in(source, frame.f_locals)}{_loop_around(frame, number)}"
             outer = outer or (file, source.rstrip(","))
-            line += f", called by `{outer[1]}`" if outer[0] != file else ""  # a line of another cell: its number alone would mislead
+            if outer[0] != file:  # a line of another cell: its number alone would mislead
+                line += f", called by `{outer[1]}`"
+            elif caller and file.endswith(".py"):  # a line of a module, that much may come through
+                line += f", called by {caller}"
+            caller = f"line {number}: `{source.rstrip(',')}`"
     if isinstance(error, TooLong):
         return Fault(phase, "time", f"{phase} did not come to an end within {seconds:g} seconds", line)
     if isinstance(error, RecursionError):

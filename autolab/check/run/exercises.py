@@ -16,7 +16,7 @@ from autolab.engine.op import ELEMENTWISE, GENERAL, LINEAR, Op
 from autolab.rules.elementwise import log1p_exp
 from autolab.rules.special import erf
 
-from .inputs import BINARY, LARGE, ROWS, draw
+from .inputs import LARGE, ROW_PAIRS, ROWS, draw
 from .spec import POINTS, Kink, Spec
 
 IMAGES = (((2, 3, 4, 6),), ((2, 2, 6, 6),))
@@ -292,7 +292,7 @@ EXERCISES = (
     Spec("take", Op("take", lambda x, index: x[index], LINEAR,
                     x=lambda g, index, x_shape: add_rows(g, index, x_shape)),
          shapes=(((4, 3), (6,)), ((5, 2), (2, 3)), ((4, 4), (4,))), make=with_index, hints=TWICE),
-    Spec("where", shapes=(((3, 5),) * 3, ((4, 4),) * 3), make=with_condition),
+    Spec("where", shapes=(((3, 5),) * 3, ((4, 4),) * 3, ((2, 3, 4),) * 3), make=with_condition),
     # ps4
     Spec("embedding", shapes=(((6, 3), (5,)), ((5, 4), (2, 4)), ((4, 4), (4,))), make=with_index, hints=TWICE),
     Spec("embedding_bag", Op("embedding_bag", lambda weight, index: weight[index].mean(axis=1), LINEAR,
@@ -301,7 +301,7 @@ EXERCISES = (
          shapes=(((6, 3), (5, 4)), ((5, 4), (2, 3)), ((4, 4), (4, 4))), make=with_texts, hints=TWICE),
     Spec("dropout", Op("dropout", lambda x, mask, *, p: x * mask / (1 - p), GENERAL,
                        x=lambda g, mask, p: g * mask / (1 - p)),
-         settings=({"p": 0.4}, {"p": 0.15}), shapes=BINARY, make=with_mask),
+         settings=({"p": 0.4}, {"p": 0.15}), shapes=ROW_PAIRS, make=with_mask),
     Spec("conv1d", Op("conv1d", lambda x, weight: conv1d(x, weight), GENERAL,
                       x=lambda g, weight: conv1d(padded(g, weight.shape[2:]), np.flip(weight, 2).swapaxes(0, 1)),
                       weight=lambda g, x, weight_shape: np.einsum("nclk,nol->ock", windows(x, weight_shape[2:]), g)),
@@ -321,7 +321,7 @@ EXERCISES = (
          shapes=(((3, 5), ()), ((4, 4), ()), ((6, 3), ())), make=with_classes),
     Spec("bce_with_logits", Op("bce_with_logits", lambda x, target: bce(x, target).mean(), GENERAL,
                                x=lambda g, x, target: g * (sigmoid(x) - target) / x.size),
-         shapes=BINARY, make=with_probabilities, extreme={"x": LARGE}),
+         shapes=ROW_PAIRS, make=with_probabilities, extreme={"x": LARGE}),
     Spec("layer_norm", Op("layer_norm", lambda x, weight, bias: normal(x) * weight + bias, GENERAL,
                           x=lambda g, x, weight: per_deviation(x) * (
                               g * weight - average(g * weight) - normal(x) * average(g * weight * normal(x))),

@@ -8,7 +8,7 @@ from autolab.engine.op import GENERAL, Op
 from autolab.rules.elementwise import log1p_exp
 
 from .exercises import LAYER, sigmoid, softmax, softmax_back
-from .inputs import BINARY, LARGE, draw
+from .inputs import LARGE, ROW_PAIRS, draw
 from .spec import Spec
 
 SCALES = (0.3, 2.5)
@@ -34,8 +34,8 @@ EXPECTATIONS = (
          points=LAYER, shapes=(((3, 5),) * 4, ((4, 4),) * 4), domain={"scale": SCALES, "prior_scale": SCALES}),
     Spec("gumbel_softmax", Op("gumbel_softmax", lambda logits, noise, *, tau: softmax((logits + noise) / tau), GENERAL,
                               logits=lambda g, logits, noise, tau: softmax_back(g, softmax((logits + noise) / tau)) / tau),
-         settings=({"tau": 0.6}, {"tau": 1.7}), shapes=BINARY, extreme={"logits": LARGE}),
+         settings=({"tau": 0.6}, {"tau": 1.7}), shapes=ROW_PAIRS, extreme={"logits": LARGE}),
     Spec("straight_through", Op("straight_through", lambda logits, u: (u < sigmoid(logits)).astype(logits.dtype), GENERAL,
                                 logits=lambda g, logits: g * sigmoid(logits) * (1 - sigmoid(logits))),
-         shapes=BINARY, make=with_uniform, surrogate=True),
+         shapes=ROW_PAIRS, make=with_uniform, surrogate=True),
 )  # fmt: skip

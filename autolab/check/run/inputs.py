@@ -13,7 +13,8 @@ Shapes = tuple[tuple[int, ...], ...]
 UNARY: tuple[Shapes, ...] = (((3, 5),), ((4, 4),), ((2, 3, 4),))
 DENSE: tuple[Shapes, ...] = (((5, 30),),)  # of a function made of pieces every piece is met
 FLAT: tuple[Shapes, ...] = (((30,),),)  # of one axis
-BINARY: tuple[Shapes, ...] = (((3, 5), (3, 5)), ((4, 4), (4, 4)))
+ROW_PAIRS: tuple[Shapes, ...] = (((3, 5), (3, 5)), ((4, 4), (4, 4)))  # rows of scores, with a target or noise of the same shape
+BINARY: tuple[Shapes, ...] = (*ROW_PAIRS, ((2, 3, 4), (2, 3, 4)))
 ROWS: tuple[Shapes, ...] = (((3, 5),), ((4, 4),), ((2, 5, 3),))
 BROADCAST: tuple[Shapes, ...] = (
     ((3, 5), (5,)), ((5,), (3, 5)),          # an axis that one of them does not have
@@ -33,7 +34,12 @@ BROADCAST_3: tuple[Shapes, ...] = tuple(  # each of three is stretched, alone an
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], low: float = -3.0, high: float = 3.0) -> np.ndarray:
-    """Random numbers in [low, high) that keep 0.08 away from every whole number, where there is room for that."""
+    """Random numbers in [low, high) that keep 0.08 away from every whole number, where there is room for that.
+
+    Where a side has no end they lie within 6 of the other, and between -3 and 3 where neither has one.
+    """
+    low = low if np.isfinite(low) else min(-3.0, high - 6)
+    high = high if np.isfinite(high) else max(3.0, low + 6)
     a = np.asarray(rng.uniform(low, high, shape))
     whole = np.floor(a)
     kept_away = np.asarray(whole + 0.08 + 0.84 * (a - whole))

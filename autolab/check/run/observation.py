@@ -137,7 +137,7 @@ class Question:
         if not self.reference.takes(at):
             return None
         gs = tuple(gs)
-        self.reference.count(len(gs))
+        self.reference.count(len(gs) * self.reference.weight)
         answer = self.candidate.call(at, self.settings, gs)
         return None if answer.fault else [dict(zip(self.reference.inputs, got, strict=False)) for got in answer.gradients]
 
@@ -156,12 +156,13 @@ def error(got: np.ndarray | None, want: np.ndarray) -> float:
         return 0.0
     if got is None or got.shape != want.shape:
         return np.inf
-    if (unknown := np.isnan(want)).any():
-        got, want = got[~unknown], want[~unknown]
     if not want.size:
         return 0.0
-    scale = np.max(np.abs(want))
-    off = np.max(np.abs(got - want)) / (scale or 1.0)
+    scale = np.abs(want).max()
+    if np.isnan(scale):  # some of what is right is not known
+        known = ~np.isnan(want)
+        return error(got[known], want[known])
+    off = np.abs(got - want).max() / (scale or 1.0)
     return float(off) if np.isfinite(off) else np.inf
 
 

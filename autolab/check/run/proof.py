@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,12 @@ def prove(spec: Spec, reference: Reference | None = None) -> list[str]:
     >>> prove(Spec("third", Op("third", lambda x: x**3, ELEMENTWISE, x=lambda g, x: 3 * g * x * x)))
     []
     """
-    reference = reference or Reference.of(spec)
+    try:
+        reference = reference or Reference.of(spec)
+    except TypeError as error:  # a rule asks for what is not a value
+        return [str(error)]
+    if strange := sorted({*spec.domain, *spec.extreme, *([spec.kink.input] if spec.kink else [])} - {*reference.inputs}):
+        return [f"the spec says something of {', '.join(strange)}, and the inputs of forward are {', '.join(reference.inputs)}"]
     if getattr(reference.row, "variadic", False):  # the check does not call it with several arrays either
         return []
     found: dict[str, str] = {}
@@ -50,7 +56,15 @@ def prove(spec: Spec, reference: Reference | None = None) -> list[str]:
     with np.errstate(all="ignore"):
         for seed in range(SEEDS if reference.elementwise else SEEDS // 2):
             rng = np.random.default_rng([seed, 11])
-            for case in (*cases(spec, reference, rng), *_more_points(spec, reference, rng)):
+            try:
+                drawn = (*cases(spec, reference, rng), *_more_points(spec, reference, rng))
+            except LookupError as error:
+                if type(error) is LookupError:  # the shapes are not known, which is said with what to do
+                    raise
+                return [_not_drawn(error)]
+            except Exception as error:
+                return [_not_drawn(error)]
+            for case in drawn:
                 if case.purpose not in JUDGED:
                     continue
                 try:
@@ -68,12 +82,21 @@ def prove(spec: Spec, reference: Reference | None = None) -> list[str]:
     return list(found.values())
 
 
+def _not_drawn(error: Exception) -> str:
+    return f"forward, or what makes its inputs, raises {type(error).__name__}: {error}; it is called with arrays of several shapes"
+
+
 def _compare(spec: Spec, reference: Reference, case: Case, found: dict[str, str], settled: dict[str, tuple[int, int]]) -> None:
     """Each rule against differences, in one case; the first place that is wrong goes into `found`, by input."""
     names, g = reference.environment(case.inputs, case.settings), case.upstream[0]
     out = names["out"]
     if not np.array_equal(out, reference.result(case.inputs, case.settings), equal_nan=True):
         found.setdefault("forward", "forward gives another result when it is called with the same inputs again")
+        return
+    if case.purpose == "value" and np.isnan(out).any():
+        domain = f"domain={{{reference.inputs[0]!r}: (0.1, 3.0)}}"
+        where = _where_nan(reference, case, out)
+        found.setdefault("forward", f"forward is not a number for some inputs ({where}): give the spec a domain, such as {domain}")
         return
     for x in settled:
         if x in found:
@@ -87,9 +110,7 @@ def _compare(spec: Spec, reference: Reference, case: Case, found: dict[str, str]
         elif case.purpose == "kink" and spec.kink and x == spec.kink.input and (text := _at_kink(spec.kink, case, k, got)):
             found[x] = text
         elif not spec.surrogate:
-            want, uncertainty = gradient(
-                lambda *a: np.asarray(reference.result(a, case.settings)), case.inputs, k, g, reference.elementwise, edges(spec, x)
-            )
+            want, uncertainty = gradient(partial(_result, reference, case), case.inputs, k, g, reference.elementwise, edges(spec, x))
             size = _size(got, out, g, case.purpose)
             sure = uncertainty <= SURE * size
             if case.purpose not in (*FAR, "kink"):
@@ -98,6 +119,23 @@ def _compare(spec: Spec, reference: Reference, case: Case, found: dict[str, str]
             off = sure & ~(np.abs(got - want) <= WRONG * size)
             if off.any():
                 found[x] = _sentence(reference, case, x, got, want, tuple(int(i) for i in np.argwhere(off)[0]))
+
+
+def _result(reference: Reference, case: Case, *inputs: np.ndarray) -> np.ndarray:
+    """Forward on inputs near those of a case. Among tiny numbers a step may leave what forward takes: then nothing settles there."""
+    try:
+        return np.asarray(reference.result(inputs, case.settings))
+    except Exception:
+        if case.purpose not in FAR:
+            raise
+        return np.full(reference.environment(case.inputs, case.settings)["out"].shape, np.nan)
+
+
+def _where_nan(reference: Reference, case: Case, out: np.ndarray) -> str:
+    if not reference.elementwise or any(np.shape(a) != out.shape for a in case.inputs):
+        return f"with {case.describe(reference.inputs)}"
+    at = tuple(np.argwhere(np.isnan(out))[0])
+    return ", ".join(f"{x} = {a[at]:.3g}" for x, a in zip(reference.inputs, case.inputs, strict=True))
 
 
 def _at_kink(kink: Kink, case: Case, k: int, got: np.ndarray) -> str:

@@ -22,12 +22,13 @@ from .meter import TooLong
 from .spec import Spec
 from .specs import row, told_domain
 
+EXACT = 1e-12  # relative: a formula in float64 is this exact; a difference quotient is not
 BY_DIFFERENCES = 1e-7  # relative: what differences say of a derivative
 ENOUGH = 1e-9  # relative: when no smaller step is asked
 OUT_OF_GRAPH = 1e-3  # relative: by how much the engine's derivative and the slope of forward differ where numbers left the graph
 LOOKS = 3  # calls, for each setting, until differences settle, and of which forward has to give the same on tensors
 MOST_CALLS = 5000  # of either rule, while explanations are tried in one check: what is tried most takes some hundreds
-GRAPHS = 8  # calls whose graphs are kept: a check goes back and forth between its calls
+GRAPHS = 32  # calls whose graphs are kept: a check goes back and forth between its calls
 
 
 def sum_to(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -73,15 +74,18 @@ class Reference:
     function: Callable | None = None  # the operation as a function on tensors, if it was given as one
     backward: Callable | None = None  # the right rule as one function for all inputs, if it was given as one
     on_tensors: bool = True  # whether it is the same function there: the standard deviation of a tensor divides by n - 1
-    precision: float = 1e-12  # relative: to how many digits its gradients are right
+    precision: float = EXACT  # relative: to how many digits its gradients are right in the calls of a check
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers forward takes an input, if told
     together: Mapping[str, Callable] = field(default_factory=dict)  # the rules of a function on tensors, for a stack of g
+    drawn: dict[int, Sequence[Any]] | None = None  # the cases by their seed, where they are kept for the next check
     tried: float = 0.0  # how much a check has tried to explain, and had when it came to this input: see `diagnosis/budget.py`
     began: float = 0.0
     explained: int = 0  # inputs, up to now
     repairing: int = 0  # the work of repairs: see `diagnosis/repairs/search.py`
+    repaired: set[Any] = field(default_factory=set)  # what was changed for other inputs of a check
     stopped: bool = False  # whether a look for an explanation had to be ended
     calls: int = 0  # of either rule, while explanations are tried
+    weight: int = 1  # what a call of the other rule counts for
     hypothetical: bool = False  # while explanations are tried: what is right for other calls than those of the check, which needs no proof
 
     @functools.cached_property
@@ -206,8 +210,8 @@ class Reference:
             k, within = found.inputs.index(x), found.domain.get(x, differences.EVERYWHERE)
             try:
                 slope, unsure = differences.along(lambda *a: found.result(a, settings), inputs, k, g, direction, within, OUT_OF_GRAPH**2)
-            except Exception:
-                return  # a step led to where forward is not defined
+            except Exception:  # a step led to where its author's forward is not defined, and what that raises is not known
+                return
             engine, size = float(np.vdot(value, direction)), float(np.abs(value * direction).sum())
             if not np.isfinite(unsure):
                 return
@@ -250,7 +254,9 @@ class Reference:
                     try:
                         value = by_engine(g, *values)
                         break
-                    except Exception as problem:
+                    except Exception as problem:  # a forward for arrays may raise anything on tensors; differences call it on arrays
+                        if found.hypothetical:  # a call that no check makes decides nothing for those of others
+                            break
                         if found.function is not row.forward:
                             found.on_tensors = not isinstance(problem, numpy_tensor.NotFollowed)
                             break
@@ -260,7 +266,8 @@ class Reference:
                 if np.all(np.isfinite(value)):
                     require_all_of_it(x, value, np.asarray(g), inputs, settings)
                     return value
-                found.precision = BY_DIFFERENCES
+                if not found.hypothetical:
+                    found.precision = BY_DIFFERENCES
                 return np.where(np.isfinite(value), value, by_differences(x, np.asarray(g), inputs, settings))
 
             return one
@@ -337,7 +344,7 @@ class Reference:
     def gradients(self, x: str, gs: Sequence[np.ndarray], names: Mapping[str, Any]) -> list[np.ndarray]:
         """What backward has to return for input `x` for each g: the engine goes back once for all of them."""
         if self.on_tensors and x in self.together and len(gs) > 1:
-            with contextlib.suppress(Exception):  # one by one, then
+            with contextlib.suppress(Exception):  # one by one, then, which raises again what is its author's
                 known = self.call_settings(names)
                 values = self.together[x](np.stack(gs), *(known.get(n) for n in self.rules[x][1]))
                 if np.all(np.isfinite(values)):

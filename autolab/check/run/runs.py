@@ -76,7 +76,11 @@ def _right(reference: Reference, g: np.ndarray, names: Mapping[str, Any], fittin
 def same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     if a is b or a is None or b is None:
         return a is b
-    return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    if a.shape != b.shape:
+        return False
+    if a.dtype == b.dtype and a.tobytes() == b.tobytes():
+        return True
+    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
 def adds_up(o: Observation, inputs: Iterable[str]) -> bool:

@@ -51,7 +51,9 @@ class Spec:
     # that ask for them; another rule that is wrong there is told so, which costs nothing.
     besides: Sequence[Mapping[str, Any]] = ()
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers an input is drawn
-    make: Callable | None = None  # make(rng, shapes, settings) -> inputs, where random numbers will not do
+    # make(rng, shapes, settings) -> inputs, where random numbers will not do; large and tiny ones are multiples of them that keep what
+    # structure shows, or left to `extreme`
+    make: Callable | None = None
     kink: Kink | None = None
     ties: Callable | None = None  # as make, with equal entries: to which of them g goes is remarked on, and costs nothing
     extreme: Mapping[str, Sequence[float]] = field(default_factory=dict)  # where a careless formula overflows

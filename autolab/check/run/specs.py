@@ -22,7 +22,7 @@ from .exercises_expectations import EXPECTATIONS
 from .exercises_implicit import IMPLICIT
 from .exercises_machines import MACHINES
 from .exercises_matrices import MATRICES
-from .inputs import BINARY, LARGE, ROWS, draw
+from .inputs import LARGE, ROW_PAIRS, ROWS, draw
 from .spec import Kink, Spec
 
 POSITIVE = (0.1, 3.0)
@@ -103,7 +103,7 @@ SPECS: dict[str, Spec] = {
         *(Spec(name, settings=({}, {"value": -1.7})) for name in ("addcmul", "addcdiv")),
         Spec("cumsum", settings=({"axis": -1}, {"axis": 0}), scaled=1e6),
         Spec("logsumexp", settings=({"axis": -1}, {"axis": 0}), besides=(KEPT,), extreme={"x": LARGE}),
-        Spec("mse_loss", settings=({"reduction": "mean"}, {"reduction": "sum"}), shapes=BINARY, scaled=1e6),
+        Spec("mse_loss", settings=({"reduction": "mean"}, {"reduction": "sum"}), shapes=ROW_PAIRS, scaled=1e6),
         Spec("log1p", domain={"x": POSITIVE}),
         Spec("log2", domain={"x": POSITIVE}),
         Spec("log10", domain={"x": POSITIVE}),
@@ -127,7 +127,7 @@ SPECS: dict[str, Spec] = {
         Spec("flip", settings=ALONG, shapes=ROWS, scaled=1e6),
         Spec("roll", Op("roll", lambda x, *, shift, axis: np.roll(x, shift, axis), LINEAR,
                         x=lambda g, shift, axis: np.roll(g, -shift, axis)),
-             settings=({"shift": 1, "axis": 0}, {"shift": 2, "axis": -1}), shapes=(((4, 5),), ((5, 3),)), scaled=1e6),
+             settings=({"shift": 1, "axis": 0}, {"shift": 2, "axis": -1}), shapes=(((4, 5),), ((5, 3),), ((2, 3, 4),)), scaled=1e6),
         Spec("tril", settings=({"k": 0}, {"k": 1}), shapes=(((4, 5),), ((4, 4),), ((2, 4, 3),)), scaled=1e6),
         Spec("triu", settings=({"k": 0}, {"k": 1}), shapes=(((4, 5),), ((4, 4),), ((2, 4, 3),)), scaled=1e6),
         Spec("transpose", settings=({"axes": (1, 2, 0)}, {"axes": (2, 0, 1)}), shapes=(((2, 3, 4),), ((3, 3, 3),)), scaled=1e6),
@@ -135,7 +135,7 @@ SPECS: dict[str, Spec] = {
              shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
         Spec("expand", settings=({"shape": (4, 3, 5)},), shapes=(((3, 5),), ((3, 1),), ((5,),)), scaled=1e6),
         Spec("repeat", settings=({"repeats": (2, 3)},), besides=({"repeats": (3, 2)},), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
-        Spec("expand_dims", settings=({"axis": 1}, {"axis": 0}), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
+        Spec("expand_dims", settings=({"axis": -2}, {"axis": -3}), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
         Spec("squeeze", settings=({"axis": 1},), besides=({"axis": 0},), shapes=(((3, 5),), ((4, 4),)),
              make=_with_an_axis_of_one, scaled=1e6),
         Spec("diagonal", settings=({"offset": 0}, {"offset": 1}), shapes=(((4, 5),), ((4, 4),)), scaled=1e6),

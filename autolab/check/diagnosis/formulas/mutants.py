@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...run.observation import number
 from .expressions import Expressions, Wrong
+from .reductions import reductions_around
 
 CONFUSED = {
     "sin": "cos", "cos": "sin", "exp": "log", "log": "exp", "sinh": "cosh", "cosh": "sinh", "tanh": "cosh",
@@ -122,10 +124,12 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
 
     A copy would cost ten times as much.
     """
-    sized, reductions = _asked_for_shape(tree), _reductions(tree)
+    sized, reductions, roles = _asked_for_shape(tree), _reductions(tree), _roles(tree)
     rolls = [n for n in tree_nodes(tree) if isinstance(n, ast.Call) and _called(n) == "roll"]
-    for parent, field, place, node in list(_spots(tree)):
+    spots, around = list(_spots(tree)), reductions_around(tree, value_in_words)
+    for parent, field, place, node in spots:
         for family, text, new in _edits(node, names):
+            text += around.get(node, "")
             if family == "variable" and isinstance(new, ast.Name) and new.id == "g":
                 if isinstance(parent, ast.Attribute):  # x.shape and g.shape
                     continue
@@ -134,7 +138,11 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                     text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
             if family == "variable" and isinstance(new, ast.Name) and isinstance(node, ast.Name) and id(node) in sized:
                 family, text = "number", f"the right one with the size of {value_in_words(new.id)} where that of {belongs(node.id)}"
-            if family in ("number", "term sign") and any(parent in n.args[2:] or (parent is n and place == 2) for n in rolls):
+            if family in ("number", "term sign") and id(node) in roles:
+                family, text = roles[id(node)]
+                if text is STEP and _is_turned(node, new):
+                    family, text = _LEFT_OUT["flip"]
+            elif family in ("number", "term sign") and any(parent in n.args[2:] or (parent is n and place == 2) for n in rolls):
                 family, text = "axis", "what belongs to another axis: something in it is rolled along another one"
             elif family == "number" and _is_axis(parent, field, reductions):
                 family, text = "axis", "what belongs to another axis"
@@ -150,6 +158,49 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
     for axis, changed, calls in _other_axes(tree):
         where = f"along axis {axis}" if axis is not None else "over everything"
         yield "axis", f"what belongs to another axis: its sums go {where}", changed, calls
+
+
+ANOTHER = "the right one with another "
+STEP = f"{ANOTHER}step in one of its slices"
+INDEX = f"{ANOTHER}place in one of its indices"
+ALONG_ANOTHER = "what belongs to another axis: one of its steps goes along another one"
+JOINED = "the right one with its parts joined along another axis"
+JOINS = {"stack", "concatenate", "concat", "cat", "split", "array_split", "unstack", "chunk"}
+ALONG_AN_AXIS = {"cumsum", "cumprod", "flip", "sort", "argsort", "diff", "expand_dims", "squeeze", "sum", "mean", "max", "min"}
+OTHER_PLACE = {"repeat": 2, "split": 2, "array_split": 2, "take": 2, "roll": 2, "diff": 2}
+
+
+def _roles(tree: ast.AST) -> dict[int, tuple[str, str]]:
+    """The numbers (as ids of their nodes, with those of their minus signs) that are no values: steps, places and axes."""
+    found: dict[int, tuple[str, str]] = {}
+
+    def note(node: ast.AST | None, family: str, text: str) -> None:
+        number = node.operand if isinstance(node, ast.UnaryOp) else node
+        if isinstance(number, ast.Constant):
+            found.update(dict.fromkeys((id(node), id(number)), (family, text)))
+
+    for node in tree_nodes(tree):
+        if isinstance(node, ast.Slice):
+            note(node.step, "number", STEP)
+            note(node.lower, "number", INDEX)
+            note(node.upper, "number", INDEX)
+        elif isinstance(node, ast.Subscript):
+            for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+                note(index, "number", INDEX)
+        elif isinstance(node, ast.Call) and (name := _called(node)) in JOINS | ALONG_AN_AXIS | OTHER_PLACE.keys():
+            role = ("axis", JOINED if name in JOINS else ALONG_ANOTHER)
+            place = OTHER_PLACE.get(name, 1)
+            for axis in () if _is_method(node) or _starred(node.args) else node.args[place : place + 1]:
+                note(axis, *role)
+            for keyword in node.keywords if name in JOINS else ():
+                if keyword.arg in ("axis", "dim"):
+                    note(keyword.value, *role)
+    return found
+
+
+def _is_turned(old: ast.AST, new: ast.AST) -> bool:
+    """Is a slice read in the other direction? Its step is -1 or, within the minus sign, 1."""
+    return isinstance(old, ast.UnaryOp) or (isinstance(new, ast.Constant) and isinstance(new.value, (int, float)) and new.value < 0)
 
 
 SHAPES = {"shape", "size", "ndim", "dtype", "len", "range", "ones_like", "zeros_like", "full_like", "empty_like"}
@@ -283,7 +334,14 @@ def _edits(node: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             for other in (value + 1, value - 1, 2 * value, value / 2, -value):
                 if other != value:
-                    yield "number", "the right one with another number in the formula", ast.Constant(other)
+                    text = f"the right one with another number in the formula ({number(other)} where {number(value)} belongs)"
+                    yield "number", text, ast.Constant(other)
+            if value > 4 and float(value) ** 0.5 == round(float(value) ** 0.5):
+                yield (
+                    "power",
+                    f"the right one with {round(float(value) ** 0.5)} where its square belongs",
+                    ast.Constant(float(value) ** 0.5),
+                )
         case ast.Compare():
             if flipped := FLIPPED.get(type(node.ops[0])):
                 yield "mask", "the right one with its mask the wrong way round", ast.Compare(node.left, [flipped()], node.comparators)
@@ -340,8 +398,12 @@ def _binary(node: ast.BinOp) -> Iterator[tuple[str, str, ast.expr]]:
             yield "division", "the right one turned upside down", make(ast.Div(), right, left)
             yield "power", "the right one divided once more than it should be", make(ast.Div(), node, right)
             root = ast.BinOp(right, ast.Pow(), ast.Constant(0.5))
-            if not (isinstance(right, ast.BinOp) and isinstance(right.op, ast.Pow)):  # the power has slips of its own
-                yield "power", "the right one divided by a square root where there is none", make(ast.Div(), left, root)
+            if not _is_square(right):
+                yield (
+                    "power",
+                    "the right one divided by the root of its divisor: a root too many, or a square is missing",
+                    make(ast.Div(), left, root),
+                )
         case ast.Pow():
             yield "power", "the right one without one of its powers", left
             for step in (-1, 1):
@@ -358,6 +420,13 @@ def _binary(node: ast.BinOp) -> Iterator[tuple[str, str, ast.expr]]:
             yield "order", "the right product with its factors in the other order", make(ast.MatMult(), right, left)
             for kept in (left, right):
                 yield "factor", "the right one without one of its factors", kept
+
+
+def _is_square(node: ast.AST) -> bool:
+    """May its root be what a learner wrote, who took no root? A power and a product have slips of their own, and of 4 the root is 2."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Pow) or (isinstance(node.op, ast.Mult) and ast.dump(node.left) == ast.dump(node.right))
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Call) and _called(node) == "square")
 
 
 def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
@@ -406,7 +475,8 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
     for keyword in node.keywords:
         if keyword.arg in ("axis", "keepdims"):
             rest = [k for k in node.keywords if k is not keyword]
-            yield "axis", f"the right one without its {keyword.arg}", ast.Call(node.func, node.args, rest)
+            text = JOINED if name in JOINS else f"the right one without its {keyword.arg}"
+            yield "axis", text, ast.Call(node.func, node.args, rest)
 
 
 # Letters that formulas use for themselves begin with an underscore: `equivalent_formulas.py` puts it there.

@@ -28,6 +28,7 @@ class Spectrum:
     vectors: np.ndarray
     g: np.ndarray
     root: bool  # is the function the square root?
+    whole: np.ndarray  # g as it came
 
     @property
     def gaps(self) -> np.ndarray:
@@ -51,7 +52,7 @@ class Spectrum:
 
 
 Wrong = Callable[[Spectrum], np.ndarray]
-COMMUTES = "is worked out as if {x} and its change commuted, as numbers do"
+COMMUTES = "is worked out as if {x} and its change commuted, as numbers do: matrices do not commute"
 ROOTS = "of the roots of two eigenvalues where their sum belongs"
 
 
@@ -73,6 +74,8 @@ MISTAKES: list[tuple[str, str, Wrong]] = [
     ("function", COMMUTES, _table(lambda s: s.slope[:, None] * np.ones_like(s.g))),
     ("function", COMMUTES, _table(lambda s: s.slope * np.ones_like(s.g))),
     ("function", COMMUTES, _table(lambda s: (s.slope[:, None] + s.slope) / 2)),
+    ("function", COMMUTES, lambda s: (s.vectors * s.slope) @ s.vectors.T @ s.whole),  # of which the symmetric part may be taken
+    ("function", COMMUTES, lambda s: s.whole @ (s.vectors * s.slope) @ s.vectors.T),
     *(("factor", what, _pairs(k, d, c))
       for what, k in (("lacks the differences of what forward makes of the eigenvalues", lambda s: 1 / s.gaps),
                       ("is not divided by the differences of the eigenvalues", lambda s: s.rises))
@@ -173,7 +176,7 @@ def _found(o: Observation, x: str) -> Spectrum | None:
         return None
     slope = np.diagonal(v.T @ o.reference.gradient(x, np.eye(len(a)), o.names) @ v)
     for g in (o.g, (o.g + o.g.T) / 2):
-        known = Spectrum(w, np.diagonal(f), slope, v, g, close(o.out @ o.out, a))
+        known = Spectrum(w, np.diagonal(f), slope, v, g, close(o.out @ o.out, a), o.g)
         if close(known.gradient(known.right), o.want[x]):
             return known
     return None

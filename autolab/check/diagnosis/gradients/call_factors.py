@@ -12,8 +12,9 @@ from ...run.observation import Observation
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
 from ..quiet import quiet
-from ..replays.stepwise import chains
+from ..replays.chains import chains
 from ..shapes import axis_name, count
+from ..step_names import row_in_words
 
 POWERS = {1.0: "times {}", -1.0: "divided by {}", 2.0: "times the square of {}", -2.0: "divided by the square of {}",
           0.5: "times the root of {}", -0.5: "divided by the root of {}"}  # fmt: skip
@@ -32,18 +33,43 @@ def find_call_factor(wrong: Sequence[Observation], x: str) -> Mistake | None:
     numbers = _numbers(wrong, x, _of_call)
     if wrong[0].reference.function:  # what it works out on the way takes a run for each call
         numbers |= _numbers(wrong, x, _of_steps)
-    for said, values in numbers.items():
-        for power, words in POWERS.items():
-            for c, besides in BESIDES.items():
-                if _same(ratios, c * values**power):
-                    return Mistake("factor", f"is the right one {words.format(said)}{besides}", len(wrong) > 2, parts=("constant",))
     sizes = {said: values for said, values in numbers.items() if np.all(values == np.round(values))}
-    for one, other in permutations(sizes, 2) if np.ptp(ratios) else ():
-        for power, words in INSTEAD.items():
-            for c, besides in BESIDES.items():
-                if _same(ratios, c * (sizes[one] / sizes[other]) ** power):
-                    return Mistake("constant", f"{words.format(one, other)}{besides}", False, hint="size", parts=("factor",))
+    pairs = list(permutations(sizes, 2)) if np.ptp(ratios) else []
+    for others in ({1.0: ""}, BESIDES):  # one size in the place of another before one with a number besides
+        for said, values in numbers.items():
+            for power, words in POWERS.items():
+                for c, besides in others.items():
+                    if _same(ratios, c * values**power):
+                        return Mistake("factor", f"is the right one {words.format(said)}{besides}", len(wrong) > 2, parts=("constant",))
+        for one, other in pairs:
+            for power, words in INSTEAD.items():
+                for c, besides in others.items():
+                    if _same(ratios, c * (sizes[one] / sizes[other]) ** power):
+                        return Mistake("constant", f"{words.format(one, other)}{besides}", False, hint="size", parts=("factor",))
     return None
+
+
+@quiet
+def find_last_step(wrong: Sequence[Observation], x: str) -> str:
+    """In words, if the factor is what the derivative of the last step of forward takes away; one number goes into that, or a norm is it."""
+    name = ""
+    for o in wrong:
+        chain = next(filter(None, chains(o, x)), None)
+        last = chain.steps[-1] if chain else None
+        if last is None or last.place != chain.last or np.size(last.names["out"]) != 1:  # type: ignore[union-attr]
+            return ""
+        if last.row.name in NORMS:
+            name, missing = "the root in the norm", 2 * float(o.out)
+        elif len(at := [k for k, source in enumerate(last.sources) if source is not None]) == 1 and np.size(last.names["raw"][at[0]]) == 1:
+            name, missing = row_in_words(last.row.name), 1 / float(last.rule(at[0], np.ones(last.names["out"].shape)))
+        else:
+            return ""
+        if not math.isclose(_ratio(o, x), missing, rel_tol=1e-9):
+            return ""
+    return f"is the right one without the derivative of {name}, which is the last step of forward"
+
+
+NORMS = ("norm", "vector_norm", "matrix_norm")
 
 
 def _ratio(o: Observation, x: str) -> float:
@@ -96,8 +122,8 @@ def _of_call(o: Observation, x: str) -> Iterator[tuple[str, float]]:
         yield f"the number of entries of {y}", math.prod(o.shape(y))
     if behind and o.want[x].ndim:
         axis = o.names[behind]
-        axes = (axis,) if isinstance(axis, int) else axis or (0,)
-        for said, k in (("first", axes[0]), ("last", axes[-1])) if axes and max(axes) < o.want[x].ndim else ():
+        axes, n = (axis,) if isinstance(axis, int) else axis or (0,), o.want[x].ndim  # it may be an axis of the result
+        for said, k in (("first", axes[0]), ("last", axes[-1])) if axes and all(-n <= k < n for k in axes) else ():
             yield f"the size of the {said} of the axes", o.want[x].shape[k]
             yield f"the size of the {said} of the axes, less 1", o.want[x].shape[k] - 1
     if not o.out.ndim:

@@ -19,6 +19,7 @@ WHOLE: dict[str, Callable[..., Any]] = {
 }
 DECIMALS = range(1, 9)
 MOST_ALIKE = 0.5  # the cosine of the angle between what was cut and the right one
+LARGE_G = 1e3
 LEAST_DIGITS = 0.01  # relative: how far off float16 may be
 
 
@@ -28,7 +29,11 @@ def find_lost_digits(answered: Sequence[Observation], x: str) -> Mistake | None:
     if any(np.shape(o.got[x]) != o.want[x].shape for o in answered):
         return None
     pairs = [(np.asarray(o.got[x]), o.want[x]) for o in answered]
+    if not any(got.any() for got, _ in pairs):
+        pairs = [_with_large_g(o, x) for o in answered]
     several = len(pairs) > 1
+    if all(np.array_equal(got, want != 0) for got, want in pairs) and all(hears(o, x) for o in answered):
+        return Mistake("precision", TRUE_OR_FALSE, several)
     for look in (_whole, _rounded, _half, _clipped):
         if text := look(pairs):
             return Mistake("clipped" if look is _clipped else "precision", text, several)
@@ -41,6 +46,34 @@ def find_lost_digits(answered: Sequence[Observation], x: str) -> Mistake | None:
                 text = f"has only the digits of {np.dtype(dtype)} in the values of {name} that it uses, for float64 inputs"
                 return Mistake("precision", text, several)
     return None
+
+
+BOOL = "its numbers are lost, as in an array of True and False (bool) that"
+TRUE_OR_FALSE = f"is 1 wherever the right one is not 0: {BOOL} they are written into"
+G_TRUE_OR_FALSE = f"takes each entry of g that is not 0 for 1: {BOOL} g is written into"
+G_WHOLE = "takes g without its fractions, as in an array of integers that g is written into"
+
+
+def hears(o: Observation, x: str) -> bool:
+    """Does another gradient come back where g is 0? What is the same for two g may have lost their numbers, and not g."""
+    answers = o.ask([0 * o.g]) if o.ask and o.g.any() else None
+    return answers is not None and not np.array_equal(answers[0][x], o.got[x])
+
+
+@quiet
+def find_cut_g(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """Is it right for a g that has lost something?"""
+    for text, cut in ((G_TRUE_OR_FALSE, lambda g: (g != 0).astype(float)), (G_WHOLE, np.trunc)):
+        if all(o.gave(x, o.reference.gradient(x, cut(o.g), o.names)) for o in wrong) and all(hears(o, x) for o in wrong):
+            return Mistake("precision", text, len(wrong) > 1)
+    return None
+
+
+def _with_large_g(o: Observation, x: str) -> tuple[np.ndarray, np.ndarray]:
+    """Fractions that are cut off leave zeros; of a large g they leave more."""
+    answers = o.ask([LARGE_G * o.g]) if o.ask else None
+    got = answers[0][x] if answers else None
+    return (o.got[x] if got is None or got.shape != o.want[x].shape else got), LARGE_G * o.want[x]
 
 
 def _is_of_fewer_digits(o: Observation, x: str, name: str, dtype: type) -> bool:
@@ -108,7 +141,7 @@ def _clipped(pairs: Pairs) -> str:
     if got.size < 3 or not np.all(np.isfinite(got)):
         return ""
     low, high = got.min(), got.max()
-    if low == high or not close(got, np.clip(want, low, high)):
+    if low == high or np.abs(got).max() <= 1e-12 * np.abs(want).max() or not close(got, np.clip(want, low, high)):
         return ""
     slack = 1e-9 * np.abs(want).max()
     below, above = int(np.sum(want < low - slack)), int(np.sum(want > high + slack))

@@ -1,15 +1,9 @@
-"""Which mistake is it? Both Jacobians side by side: which derivatives are missing, too many, scaled, or elsewhere.
-
-A backward rule is a matrix, the derivative of each result with respect to each input entry, and it shows itself row by
-row: an incoming gradient that is 1 for one result and 0 for the others gives one row of it.
-"""
+"""Which mistake is it? Both Jacobians side by side: which derivatives are missing, too many, scaled, or elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
+from collections.abc import Iterator
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -18,111 +12,16 @@ from autolab.engine.op import LINEAR
 
 from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
-from ..quiet import quiet
+from .contributions import FIRST, LAST, end_of_all, largest_of_all, not_round, one_of_each, one_step, ranks, round_axis, shared, to_first
 from .indices import name_of_index, of_another_axis
+from .jacobian_rows import Jacobians
 from .scaling import POWERS
-
-LARGEST = 128  # results; each costs a call of the learner's rule
-
-
-@dataclass(frozen=True, eq=False)
-class Jacobians:
-    """The learner's Jacobian beside the right one: a row for each result, a column for each entry of the input."""
-
-    x: str
-    yours: np.ndarray
-    right: np.ndarray
-    out_shape: tuple[int, ...]
-    x_shape: tuple[int, ...]
-
-    @property
-    def _scale(self) -> float:
-        return float(np.abs(self.right).max(initial=0.0)) or 1.0
-
-    def is_zero(self, value: Any) -> Any:
-        """Which of these derivatives are 0 beside the largest."""
-        return np.abs(value) <= 1e-12 * self._scale
-
-    @cached_property
-    def same(self) -> np.ndarray:
-        """Which derivatives are right."""
-        return np.abs(self.yours - self.right) <= 1e-9 * self._scale
-
-    @cached_property
-    def zero(self) -> np.ndarray:
-        """Which of the learner's derivatives are 0."""
-        return self.is_zero(self.yours)
-
-    @cached_property
-    def needed(self) -> np.ndarray:
-        """Which derivatives are not 0 in the right matrix."""
-        return ~self.is_zero(self.right)
-
-
-@quiet
-def jacobians(o: Observation, x: str) -> Jacobians | None:
-    """Both matrices, or None if there are too many results or the rule is not linear in g; worked out once for each call."""
-    if ("jacobians", x) not in o.memo:
-        o.memo["jacobians", x] = _row_by_row(o, x)
-    return o.memo["jacobians", x]
-
-
-def _row_by_row(o: Observation, x: str) -> Jacobians | None:
-    n, shape = o.out.size, o.want[x].shape
-    if o.ask is None or not 0 < n <= LARGEST:
-        return None
-    rows = rows_of(o, x, range(n))
-    if rows is None:
-        return None
-    yours, right = (np.stack([row.ravel() for row in side]) for side in rows)
-    return Jacobians(x, yours, right, o.out.shape, shape)
-
-
-def rows_of(o: Observation, x: str, places: Iterable[int]) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
-    """The learner's gradients and the right ones where g is 1 at one place and 0 elsewhere; None if they have another shape.
-
-    Each costs a call, of which the answers for all inputs are kept.
-    """
-    places = list(places)
-    known = o.memo.setdefault("rows", {})
-    if missing := [k for k in places if k not in known]:
-        answers = o.ask([unit(o, k) for k in missing]) if o.ask else None
-        known |= zip(missing, answers or [None] * len(missing), strict=True)
-    answers = [known[k] for k in places]
-    if any(a is None or a[x] is None or a[x].shape != o.want[x].shape for a in answers):
-        return None
-    return [np.asarray(a[x], float) for a in answers], right_rows(o, x, places)
-
-
-def right_rows(o: Observation, x: str, places: Iterable[int]) -> list[np.ndarray]:
-    """The right gradients where g is 1 at one place and 0 elsewhere, each worked out once."""
-    places, known = list(places), o.about_right
-    missing = [k for k in places if ("right row", x, k) not in known]
-    rows = o.reference.gradients(x, [unit(o, k) for k in missing], o.names)
-    known |= {("right row", x, k): row for k, row in zip(missing, rows, strict=True)}
-    return [known["right row", x, k] for k in places]
-
-
-def right_row(o: Observation, x: str, k: int) -> np.ndarray:
-    """One of them."""
-    return right_rows(o, x, [k])[0]
-
-
-def unit(o: Observation, k: int) -> np.ndarray:
-    """An incoming gradient that is 1 at place k, counted through all axes, and 0 elsewhere."""
-    g = np.zeros(o.out.shape)
-    g.flat[k] = 1
-    return g
-
-
-def is_linear(o: Observation, pair: Jacobians) -> bool:
-    """Do the rows, weighted with g, give what the rule gave for g?"""
-    return close(o.g.ravel() @ pair.yours, np.asarray(o.got[pair.x]).ravel())
 
 
 def recognise(o: Observation, pair: Jacobians) -> Mistake | None:
     """What is wrong with the matrix, if it is one of the patterns below."""
-    for look in (ties, _lost, _counted_once, _uses, _some_of_many, _alone, _elsewhere, _nearest, _scaled, _terms):
+    first = (ties, not_round, one_step, _lost, _counted_once, _uses, shared, _some_of_many)
+    for look in (*first, _nearest, _alone, _elsewhere, _scaled, _terms):
         if found := look(o, pair):
             return found
     return None
@@ -165,7 +64,11 @@ def _lost(o: Observation, pair: Jacobians) -> Mistake | None:
     touched = kept.any(axis=0) | ~needed.any(axis=0)
     if touched.all() and (found := _survivors(pair, needed, kept)):
         return found
+    if found := _own_part(pair, needed, kept) or one_of_each(pair, kept) or largest_of_all(o, pair):
+        return found
     if not kept[:, lost.any(axis=0)].any():
+        if len(needed) > 1 and (found := _some_of_many(o, pair)) and found.text.startswith((FIRST, LAST)):
+            return found
         place = _slice(lost.any(axis=0), pair.x_shape, pair.x)
         where = "" if o.reference.row is not None and o.reference.row.kind == LINEAR else " in this call"
         return Mistake("places", f"is 0 {place}{where} where it should not be: nothing arrives there", True)
@@ -181,13 +84,24 @@ def _lost(o: Observation, pair: Jacobians) -> Mistake | None:
 LEAVES_OUT = "leaves out"
 
 
+def _own_part(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
+    """Of all the parts of g that an entry needs, the one at its own place alone."""
+    if pair.out_shape == pair.x_shape:
+        return None
+    at_out, at_x = pair.places
+    for i, j in product(range(len(pair.out_shape)), range(len(pair.x_shape))):
+        if min(pair.out_shape[i], pair.x_shape[j]) > 1 and np.array_equal(kept, needed & (at_out[i][:, None] == at_x[j])):
+            text = f"takes for place k along axis {j} of {pair.x} what is at place k along axis {i} of g, and leaves out the other places"
+            return Mistake("diagonal only", f"{text}: all results that an entry goes into count", True)
+    return None
+
+
 def _which(pair: Jacobians, lost: np.ndarray, needed: np.ndarray) -> str:
     """By their place, which contributions are left out."""
     if pair.out_shape == pair.x_shape and np.array_equal(lost, needed & np.eye(len(lost), dtype=bool)):
         return "the effect of each entry on its own result"
     for axis, of_one in ((1, "of the entries behind each result"), (0, "of the results that each entry goes into")):
-        before, after = (np.flip(np.flip(needed, axis).cumsum(axis), axis) if back else needed.cumsum(axis) for back in (False, True))
-        for which, rank in (("first", before), ("last", after)):
+        for which, rank in ranks(needed, axis):
             if needed.sum(axis).max() > 1 and np.array_equal(lost, needed & (rank == 1)):
                 return f"the {which} {of_one}"
     for axis in range(len(pair.x_shape) if len(pair.x_shape) == len(pair.out_shape) else 0):
@@ -204,7 +118,7 @@ def _which(pair: Jacobians, lost: np.ndarray, needed: np.ndarray) -> str:
 
 def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
     """Is what is left of each entry's contributions the last, or the first, along some axes of g?"""
-    index = np.indices(pair.out_shape).reshape(len(pair.out_shape), -1)
+    index, _ = pair.places
     for count in range(1, len(pair.out_shape) + 1):
         for axes in combinations(range(len(pair.out_shape)), count):
             rank = np.ravel_multi_index([index[a] for a in axes], [pair.out_shape[a] for a in axes])[:, None]
@@ -216,8 +130,27 @@ def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake
                 # A result that is heard at some entries and not at others was overwritten; one that is heard nowhere was left out.
                 if _is_heard_in_part(kept, needed):
                     return Mistake("overwritten", OVERWRITTEN, True)
+                if left_out := _left_out(kept, needed, pair.out_shape):
+                    return Mistake("one of many", left_out, True)
                 return Mistake("one of many", "keeps only the first of several contributions; all of them have to be added", True)
+    rank = np.arange(len(needed))[:, None]
+    for part in (np.where(needed, needed.cumsum(axis=1), 0), needed * (1 + (pair.right > 0))):  # of each entry, or of each sign
+        parts = [k for k in range(1, part.max(initial=0) + 1) if (part == k).any()]
+        last = [(part == k) & (rank == np.where(part == k, rank, -1).max(axis=0)) for k in parts]
+        if len(last) > 1 and np.array_equal(kept, np.any(last, axis=0)):
+            return Mistake("overwritten", f"{OVERWRITTEN}, in each of the {len(last)} parts that a result hands on", True)
     return None
+
+
+def _left_out(kept: np.ndarray, needed: np.ndarray, shape: tuple[int, ...]) -> str:
+    """Is what is heard nowhere the last slice of g along an axis of three or more, as if a loop ended one early?"""
+    silent = (needed.any(axis=1) & ~kept.any(axis=1)).reshape(shape)
+    for axis, n in enumerate(shape):
+        at = np.indices(shape)[axis]
+        if n > 2 and np.array_equal(silent, at == n - 1):
+            which = "first" if axis == 0 else "last" if axis == len(shape) - 1 else "middle"
+            return f"never looks at the last part of g along its {which} axis: is a loop one short?"
+    return ""
 
 
 def _is_heard_in_part(kept: np.ndarray, needed: np.ndarray) -> bool:
@@ -228,27 +161,74 @@ OVERWRITTEN = "keeps only one of several contributions: each overwrites the one 
 
 
 def _slice(which: Any, shape: tuple[int, ...], name: str) -> str:
-    """ "at [0, :]" if these entries are one slice of an array of this shape, else how many they are."""
+    """ "at [0, :]" if these entries are one slice of an array of this shape, or in what way they lie, else how many they are."""
     mask = which.reshape(shape)
     for axis, n in enumerate(shape):
         for i in range(n):
             only = np.zeros(shape, bool)
             only[(slice(None),) * axis + (i,)] = True
             if np.array_equal(mask, only):
-                place = ", ".join(str(i) if a == axis else ":" for a in range(len(shape)))
-                return f"at {name}[{place}]"
-    return f"at {int(mask.sum())} of {mask.size} places"
+                return f"at {name}[{_place(shape, axis, i)}]"
+            if n > 2 and np.array_equal(mask, ~only):
+                return f"everywhere but at {name}[{_place(shape, axis, i)}]"
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        square = np.ones(shape, bool)
+        for side, words in ((square ^ _diagonal(square), "off"), (np.triu(square, 1), "above"), (np.tril(square, -1), "below")):
+            if np.array_equal(mask, side):
+                return f"{words} the diagonal of {name}"
+    return _every_second(mask, name) or f"at {int(mask.sum())} of {mask.size} places"
+
+
+def _place(shape: tuple[int, ...], axis: int, i: int) -> str:
+    return ", ".join(str(i) if a == axis else ":" for a in range(len(shape)))
+
+
+def _diagonal(square: np.ndarray) -> np.ndarray:
+    return np.asarray(np.tril(np.triu(square)))
+
+
+def _every_second(mask: np.ndarray, name: str) -> str:
+    """Is something there at every second, third, ... place along some axes alone?"""
+    kept = ~mask
+    steps: list[slice] = []
+    for axis, n in enumerate(mask.shape):
+        at = np.flatnonzero(kept.any(axis=tuple(a for a in range(mask.ndim) if a != axis)))
+        by = int(at[1] - at[0]) if len(at) > 1 else 0
+        if not by or not np.array_equal(at, np.arange(at[0], n, by)):
+            return ""
+        steps.append(slice(int(at[0]), None, by))
+    grid = np.zeros(mask.shape, bool)
+    grid[tuple(steps)] = True
+    axes = ", ".join(f"{s.start or ''}::{s.step}" if s.step > 1 or s.start else ":" for s in steps)
+    return f"everywhere but at {name}[{axes}]" if np.array_equal(kept, grid) and any(s.step > 1 for s in steps) else ""
 
 
 def _alone(o: Observation, pair: Jacobians) -> Mistake | None:
     """Only its own g reaches each entry, and not even that with the right factor."""
-    if pair.out_shape != pair.x_shape:
+    if len(pair.out_shape) != len(pair.x_shape) or not pair.x_shape:
         return None
-    diagonal = np.eye(len(pair.zero), dtype=bool)
+    at_out, at_x = pair.places
+    diagonal = np.all(at_out[:, :, None] == at_x[:, None], axis=0)
     if not pair.zero[~diagonal].all() or not pair.needed[~diagonal].any() or pair.zero[diagonal].any():
         return None
+    if pair.out_shape != pair.x_shape:
+        found = pair.yours[diagonal]
+        text = f"takes at each place of {pair.x} the g of that place alone{_times(o, found)}: each entry goes into other results, too"
+        return Mistake("diagonal only", text)
     text = "keeps only the effect of each entry on its own result, and that not with the right factor; here every entry also changes others"
     return Mistake("diagonal only", text)
+
+
+def _times(o: Observation, factors: np.ndarray) -> str:
+    """Which one number of an input it is, if it is one number."""
+    if not close(factors, np.full_like(factors, factors[0])):
+        return ""
+    for name in o.reference.inputs:
+        value = np.asarray(o.names[name])
+        for words, number_of in (("sum", np.sum), ("mean", np.mean), ("largest entry", np.max), ("norm", np.linalg.norm)):
+            if value.dtype.kind == "f" and value.size > 1 and np.isclose(factors[0], number_of(value), rtol=1e-9):
+                return f", times the {words} of {name}"
+    return "" if np.isclose(factors[0], 1) else f", times {number(factors[0])}"
 
 
 def weights(o: Observation, pair: Jacobians) -> Mistake | None:
@@ -291,7 +271,12 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
         return found
     if not (right & ~yours).any():
         return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
-    if found := of_another_axis(o, pair) or _misplaced(pair, yours, right) or _one_place(o, pair, yours, right):
+    if (
+        found := of_another_axis(o, pair)
+        or _turned(pair, yours, right)
+        or _misplaced(pair, yours, right)
+        or _one_place(o, pair, yours, right)
+    ):
         return found
     if found := _by_sign(o, pair, yours, right):
         return found
@@ -301,7 +286,8 @@ def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
         )
     if not (yours & right).any():
         return Mistake("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round")
-    return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on{_example(pair, yours, right)}")
+    text = f"reaches other entries of {pair.x} than those that the result depends on{_example(pair, yours, right)}"
+    return Mistake("mask", text, hint="pieces")
 
 
 def _counted_once(o: Observation, pair: Jacobians) -> Mistake | None:
@@ -310,6 +296,8 @@ def _counted_once(o: Observation, pair: Jacobians) -> Mistake | None:
     if (heard & ~pair.needed).any() or not heard.any():
         return None
     yours = pair.yours[heard]
+    if all(np.ptp(row[want]) <= 1e-12 for row, want in zip(pair.right, pair.needed, strict=True) if want.any()):
+        return None  # no entry goes into one result more often than another
     times = pair.right[heard] / yours
     whole = np.round(times)
     if not close(yours, np.full_like(yours, yours[0])) or not close(times, whole) or whole.min() < 1 or whole.max() < 2:
@@ -323,41 +311,38 @@ def _counted_once(o: Observation, pair: Jacobians) -> Mistake | None:
 
 def _wrapped(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
     """Entries besides those that belong there, each as far away as those, if one counts on from the end at the beginning."""
-    if (right & ~yours).any() or len(pair.out_shape) != len(pair.x_shape):
+    axis = round_axis(pair, right, yours)
+    if axis is None:
         return None
-    at_out, at_x = (np.indices(shape).reshape(len(shape), -1) for shape in (pair.out_shape, pair.x_shape))
-    for axis, n in enumerate(pair.x_shape):
-        if n < 3 or pair.out_shape[axis] != n:
-            continue
-        rest = [k for k in range(len(pair.x_shape)) if k != axis]
-        beside = np.all([at_out[k][:, None] == at_x[k] for k in rest], axis=0) if rest else np.ones(right.shape, bool)
-        away = at_x[axis] - at_out[axis][:, None]
-        steps = set(away[right & beside].tolist())
-        if len(steps) < 2 and not any(steps):  # no window lies along this axis, and nothing moves along it
-            continue
-        if len({s % n for s in steps}) == n:  # counted on, they would be everywhere
-            continue
-        extra = yours & ~right
-        if not (right & ~beside).any() and np.array_equal(extra, beside & _is_among(away % n, {s % n for s in steps}) & ~right):
-            text = f"goes on at the beginning of axis {axis} of {pair.x} where it comes to the end: forward stops at the ends"
-            return Mistake("padding", text, True)
+    text = f"goes on at the beginning of axis {axis} of {pair.x} where it comes to the end: forward stops at the ends"
+    return Mistake("padding", text, True)
+
+
+def _turned(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+    """Entries as far from their result along one axis as those that belong there are along another."""
+    if len(pair.out_shape) != len(pair.x_shape):
+        return None
+    at_out, at_x = pair.places
+    away, wanted = (set(map(tuple, (at_x[:, j] - at_out[:, i]).T.tolist())) for i, j in map(np.nonzero, (yours, right)))
+    along = {k for step in wanted for k, n in enumerate(step) if n}
+    if len(along) != 1:
+        return None
+    (one,) = along
+    for other in range(len(pair.x_shape)):
+        turned = {tuple(step[{one: other, other: one}.get(k, k)] for k in range(len(step))) for step in wanted}
+        if other != one and away == turned:
+            text = f"is what belongs to another axis: what goes along axis {one} of {pair.x} in forward goes along axis {other}"
+            return Mistake("axis", text, True)
     return None
-
-
-def _is_among(a: np.ndarray, some: set[int]) -> np.ndarray:
-    return np.any([a == n for n in some], axis=0)
 
 
 def _one_place(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
     """All of g at the largest or the smallest entry of all, where each result has chosen its own."""
-    values, hit = np.ravel(o.names[pair.x]), np.flatnonzero(yours.any(axis=0))
-    if len(hit) != 1 or len(yours) < 2 or values.size != right.shape[1] or any(len(set(values[row].tolist())) != 1 for row in right):
+    which, values = end_of_all(o, pair, np.flatnonzero(yours.any(axis=0))), np.ravel(o.names[pair.x])
+    if not which or len(yours) < 2 or any(len(set(values[row].tolist())) != 1 for row in right):
         return None
-    for which, k in (("largest", values.argmax()), ("smallest", values.argmin())):
-        if k == hit[0]:
-            text = f"sends all of g to one entry, the {which} of the whole {pair.x}: each result chose the {which} of its own part"
-            return Mistake("axis", text, True)
-    return None
+    text = f"sends all of g to one entry, the {which} of the whole {pair.x}: each result chose the {which} of its own part"
+    return Mistake("axis", text, True)
 
 
 def _by_sign(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
@@ -401,7 +386,7 @@ def _copies(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | 
     """Copies of the whole array side by side, or each entry repeated: one is taken for the other."""
     if len(pair.out_shape) != len(pair.x_shape) or any(m % n for m, n in zip(pair.out_shape, pair.x_shape, strict=True)):
         return None
-    at_out, at_x = (np.indices(shape).reshape(len(shape), -1) for shape in (pair.out_shape, pair.x_shape))
+    at_out, at_x = pair.places
     times = np.array(pair.out_shape) // pair.x_shape
     tile = np.all((at_out % np.array(pair.x_shape)[:, None])[:, :, None] == at_x[:, None], axis=0)
     repeat = np.all((at_out // times[:, None])[:, :, None] == at_x[:, None], axis=0)
@@ -454,21 +439,33 @@ def _some_of_many(o: Observation, pair: Jacobians) -> Mistake | None:
 
 
 def _nearest(o: Observation, pair: Jacobians) -> Mistake | None:
-    """Of two neighbours that share each g: all of it to the one with the larger share, or the shares exchanged."""
+    """Of neighbours that share each g: all of it to the one with the largest share, or the shares exchanged among them."""
     needed = pair.needed
-    if not np.all(needed.sum(axis=1) == 2) or (~pair.zero & ~needed).any() or not (needed[:, :-1] & needed[:, 1:]).any(axis=1).all():
+    counts = needed.sum(axis=1)
+    larger = np.abs(pair.right) == np.abs(pair.right).max(axis=1, keepdims=True)
+    if counts.min() < 1 or counts.max() < 2 or len(needed) < 3:
         return None
-    right = np.stack([row[want] for row, want in zip(pair.right, needed, strict=True)])
-    yours = np.stack([row[want] for row, want in zip(pair.yours, needed, strict=True)])
-    if len(right) < 3 or close(right[:, 0], right[:, 1]):
+    if np.all(larger.sum(axis=1) == 1) and close(pair.yours, np.where(larger, pair.right.sum(axis=1, keepdims=True), 0.0)):
+        text = f"gives all of each g to the one of the entries of {pair.x} behind it with the largest share, as for the nearest"
+        return Mistake("one of many", f"{text}; each of them has a share", True)
+    if found := to_first(pair):
+        return found
+    full = counts == counts.max()  # at an end, one entry may have all of it
+    if full.sum() < 3 or counts.max() > MOST_SHARES or (~pair.zero & ~needed)[full].any():
         return None
-    if close(yours, right[:, ::-1]):
-        return Mistake("swapped", f"has the shares of the two entries of {pair.x} behind each result exchanged", True)
-    larger = np.abs(right) == np.abs(right).max(axis=1, keepdims=True)
-    if close(yours, np.where(larger, right.sum(axis=1, keepdims=True), 0.0)):
-        text = f"gives all of each g to the one of two entries of {pair.x} with the larger share, as for the nearest; both have a share"
-        return Mistake("one of many", text, True)
+    if not (needed[:, :-1] & needed[:, 1:])[full].any(axis=1).all():
+        return None
+    right, yours = (np.stack([row[want] for row, want in zip(side[full], needed[full], strict=True)]) for side in (pair.right, pair.yours))
+    ends = [any(close(y, np.roll(r, by)) for by in (1, -1)) for y, r in zip(pair.yours[~full], pair.right[~full], strict=True)]
+    for order in permutations(range(right.shape[1])):
+        if list(order) != sorted(order) and close(yours, right[:, order]) and (not close(yours, right) or (ends and all(ends))):
+            text = f"has the shares of the {len(order)} entries of {pair.x} behind each result exchanged"
+            moved = ", ".join(f"{k + 1} has that of {j + 1}" for k, j in enumerate(order) if j != k)
+            return Mistake("swapped", f"{text}: entry {moved}", True)
     return None
+
+
+MOST_SHARES = 4  # entries behind a result, whose shares are tried in every order
 
 
 def _by_size(o: Observation, pair: Jacobians, yours: np.ndarray) -> str:
@@ -551,5 +548,7 @@ def _known_vectors(o: Observation, x: str, number: np.ndarray) -> Iterator[tuple
 
 def _spans(vectors: tuple, rows: np.ndarray) -> bool:
     basis = np.stack(vectors).T
+    if not np.isfinite(basis).all():  # the exponential of a large result
+        return False
     rest = rows.T - basis @ np.linalg.lstsq(basis, rows.T, rcond=None)[0]
     return bool(np.abs(rest).max() <= 1e-9 * (np.abs(rows).max() or 1.0))

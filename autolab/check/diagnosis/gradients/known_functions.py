@@ -160,8 +160,11 @@ def _times(wrong: Sequence[Observation], x: str) -> Mistake | None:
     starts = np.cumsum([0, *(r.size for r in ratio)])[:-1]
     for power, said in POWERS.items():
         for i in np.flatnonzero(_level(target - power * logs, starts)):
-            if _one_sign(sign * (signs[i] if power % 2 == 1 else 1)):
-                return Mistake("factor", f"is the right one {said.format(_bracket(words[i]))}{_number(target - power * logs[i], wrong[0])}")
+            both = sign * (signs[i] if power % 2 == 1 else 1)
+            if _one_sign(both):
+                minus = "" if both[0] > 0 else ", and has the wrong sign"
+                times = _number(target - power * logs[i], wrong[0])
+                return Mistake("factor", f"is the right one {said.format(_bracket(words[i]))}{times}{minus}")
     # What is one number throughout differs by 0 from place to place; most pairs fail at the first step, on which all are compared.
     longest = int(np.argmax([r.size for r in ratio]))
     few = slice(starts[longest], starts[longest] + min(ratio[longest].size, FEWEST // 2))
@@ -175,7 +178,9 @@ def _times(wrong: Sequence[Observation], x: str) -> Mistake | None:
             both = sign * (signs[i] if p % 2 == 1 else 1) * (signs[j] if q % 2 == 1 else 1)
             if i != j and (p != q or i < j) and _one_sign(both) and _level(target - p * logs[i] - q * logs[j], starts):
                 family = "factor" if p == q else "function"
-                return Mistake(family, f"{said.format(_bracket(words[i]), _bracket(words[j]))}")
+                minus = "" if both[0] > 0 else "; and it has the wrong sign"
+                of_exponential = OF_EXPONENTIAL if p == q == 1 and words[j] == f"log({words[i]})" else ""
+                return Mistake(family, f"{said.format(_bracket(words[i]), _bracket(words[j]))}{of_exponential}{minus}")
     return None
 
 
@@ -186,6 +191,9 @@ PAIRS = {(1, -1): "is the right one times {} and divided by {}: one of them is w
          (-1, -1): "is the right one divided by {} and {}",
          (2, 2): "is the right one times the squares of {} and {}",
          (-2, -2): "is the right one divided by the squares of {} and {}"}  # fmt: skip
+
+
+OF_EXPONENTIAL = ": as in the rule of an exponential, which has the log of its base, where that of a power belongs"
 
 
 def _level(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from ..replays.settings import BACKWARD
 from ..shapes import lifted
 
 LARGEST = 128  # entries
+HUGE = 1e6
 ROUND = (0.9, 0.99, 0.95, 0.999, 0.8, 0.7, 0.75, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.1, 0.05, 0.01, 0.001, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0)
 Back = Callable[[np.ndarray], np.ndarray]
 
@@ -37,9 +38,9 @@ def find_fixed_setting(wrong: Sequence[Observation], x: str) -> Mistake | None:
 def find_other_inputs(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first change of the inputs that explains all these calls."""
     first = wrong[0]
-    if first.reference.elementwise or first.want[x].size > LARGEST or first.got[x].shape != first.want[x].shape:
+    if first.want[x].size > LARGEST or first.got[x].shape != first.want[x].shape:
         return None
-    return _first_that_fits(wrong, x, _families(first, x))
+    return _first_that_fits(wrong, x, _of_two_inputs(first, x) if first.reference.elementwise else _families(first, x))
 
 
 def _first_that_fits(wrong: Sequence[Observation], x: str, every: Iterator[Family]) -> Mistake | None:
@@ -76,6 +77,12 @@ def _settings(first: Observation, x: str) -> Iterator[Family]:
         text = f"does not use {name}: it is what would be right if {name} were "
         if isinstance(given, bool) or name in ("axis", "dim"):
             continue
+        for value, how in ((HUGE, "large"), (-HUGE, "negative")) if isinstance(given, float) else ():
+            predict = partial(_with_setting, name=name, to=partial(_always, value=value))
+            yield Family("setting", f"{text}very {how}: what is asked of it comes out the same in every call", predict)
+        if isinstance(given, float) and 0 < given < 1 and given != 0.5:
+            text_of_rest = f"uses 1 - {name} where {name} belongs"
+            yield Family("setting", text_of_rest, partial(_with_setting, name=name, to=partial(_rest, name=name)))
         for value in ROUND if isinstance(given, float) else ():
             if value != given:
                 predict = partial(_with_setting, name=name, to=partial(_always, value=value))
@@ -89,6 +96,10 @@ def _always(o: Observation, value: float) -> float:
     return value
 
 
+def _rest(o: Observation, name: str) -> float:
+    return 1 - float(o.settings[name])
+
+
 def _size(o: Observation, x: str, axis: int) -> int:
     return int(o.want[x].shape[axis])
 
@@ -97,6 +108,8 @@ def _with_setting(o: Observation, x: str, name: str, to: Callable[[Observation],
     if name not in o.settings:
         raise LookupError("there is no such setting")
     names = o.reference.environment(o.inputs, {**o.settings, name: to(o)})
+    if not np.all(np.isfinite(names["out"])):
+        raise OverflowError("there is no derivative of what is not finite")
     return o.reference.gradient(x, o.g, names)
 
 
@@ -109,7 +122,15 @@ def _with_right_result(o: Observation, x: str, name: str, value: float, power: i
 
 
 def _families(first: Observation, x: str) -> Iterator[Family]:
+    yield from _of_two_inputs(first, x)
+    yield from _pairs(first, x)
+    yield from _indices(first, x)
     shape = first.want[x].shape
+    own = isinstance(first.names.get("axis"), int)  # which is another one in other calls
+    for along in (None,) if own else range(len(shape)):
+        for k, said in ((-1, "last"), (0, "first")) if first.out.shape == shape and "out" in first.reference.rules[x][1] else ():
+            text = f"uses the {said} result along {'the axis' if own else f'axis {along}'} for all, where each has its own"
+            yield Family("places", text, partial(_with_one_result, axis=along, k=k))
     for name in [n for n, value in first.settings.items() if isinstance(value, float)]:
         for value in (1.0, 2.0, 0.5, 3.0):
             for power in (1, -1, 2, -2):
@@ -139,6 +160,100 @@ def _families(first: Observation, x: str) -> Iterator[Family]:
         for name in first.reference.rules[x][1]:
             if name != x and np.shape(np.asarray(first.names.get(name))) == first.g.shape:
                 yield Family("keepdims", LAID.format("the result of forward" if name == "out" else name), partial(_laid, name=name))
+
+
+def _indices(first: Observation, x: str) -> Iterator[Family]:
+    """Whole numbers that say where something belongs: not looked at, or one of them for all along an axis."""
+    for y in first.reference.inputs:
+        if y == x or np.asarray(first.names[y]).dtype.kind not in "iu" or not np.ndim(first.names[y]):
+            continue
+        text = f"does not use {y}: it is what would be right if {y} counted 0, 1, 2 and so on"
+        yield Family("places", text, partial(_counted, y=y))
+        for axis in range(np.ndim(first.names[y])):
+            for k, said in ((0, "first"), (-1, "last")):
+                text = f"uses the {said} entry of {y} along axis {axis} alone: it is what would be right if all entries there were that one"
+                yield Family("one of many", text, partial(_one_for_all_along, y=y, axis=axis, k=k))
+
+
+def _of_two_inputs(first: Observation, x: str) -> Iterator[Family]:
+    """An operation of the sum or difference of two inputs, as if of each by itself; or the rest of a share where the share belongs."""
+    alike = [y for y in first.reference.differentiable() if y != x and first.shape(y) == first.shape(x)]
+    if len(alike) == 1:
+        both = " and ".join(y for y in first.reference.inputs if y in (x, alike[0]))
+        text = f"adds up what {both} give each by itself: a function of their sum or difference is not the sum of its values"
+        yield Family("operation", text, partial(_by_themselves, y=alike[0]))
+    for y in first.reference.inputs:
+        value = np.asarray(first.names[y])
+        if value.dtype.kind == "f" and value.size and value.min() > 0 and value.max() < 1:
+            yield Family("variable", f"uses 1 - {y} where {y} belongs", partial(_with_input, y=y, change=partial(np.subtract, 1)))
+
+
+def _pairs(first: Observation, x: str) -> Iterator[Family]:
+    """An operation of pairs of entries, of which one hears nothing."""
+    if first.shape(x) and 2 < first.shape(x)[0] <= MOST_PARTNERS:
+        for before in (True, False):
+            which = "before" if before else "after"
+            text = f"lacks a part of each pair of entries: along axis 0 of {x}, each has what comes of those {which} it"
+            text += " and not of the others"
+            yield Family("term", text, partial(_of_some_partners, before=before))
+
+
+MOST_PARTNERS = 8
+
+
+def _with_input(o: Observation, x: str, y: str, change: Callable[[np.ndarray], np.ndarray], g: np.ndarray | None = None) -> np.ndarray:
+    """What is right for another value of one input."""
+    inputs = [change(np.asarray(o.names[name])) if name == y else o.names[name] for name in o.reference.inputs]
+    return o.reference.gradient(x, o.g if g is None else g, o.reference.environment(inputs, o.settings))
+
+
+def _counted(o: Observation, x: str, y: str) -> np.ndarray:
+    """Of more numbers than x has rows the rest goes nowhere."""
+    index = np.asarray(o.names[y])
+    count = np.arange(index.size).reshape(index.shape)
+    inside = count < len(o.want[x])
+    g = o.g
+    if not inside.all():
+        if o.g.shape[: index.ndim] != index.shape:
+            raise LookupError("a result has several of these numbers")
+        g = o.g * inside.reshape(index.shape + (1,) * (o.g.ndim - index.ndim))
+    return _with_input(o, x, y, lambda a: np.where(inside, count, 0).astype(a.dtype), g)
+
+
+def _one_for_all_along(o: Observation, x: str, y: str, axis: int, k: int) -> np.ndarray:
+    return _with_input(o, x, y, lambda a: np.ascontiguousarray(np.broadcast_to(np.take(a, [k], axis), a.shape)))
+
+
+def _with_one_result(o: Observation, x: str, axis: int | None, k: int) -> np.ndarray:
+    one = np.broadcast_to(np.take(o.out, [k], o.names["axis"] if axis is None else axis), o.out.shape)
+    return o.reference.gradient(x, o.g, {**o.names, "out": one})
+
+
+def _by_themselves(o: Observation, x: str, y: str) -> np.ndarray:
+    """The gradient where the other input is 0, and that where this one is."""
+    return _with_input(o, x, x, np.zeros_like) + _with_input(o, x, y, np.zeros_like)
+
+
+def _of_some_partners(o: Observation, x: str, before: bool) -> np.ndarray:
+    """Each entry along axis 0 as if those after it, or before it, were not there; ended at the first that is not what came back."""
+    n = o.shape(x)[0]
+    found = np.zeros_like(o.want[x])
+    alone = 0 if before else n - 1  # without a partner
+    if np.any(o.got[x][alone]):
+        raise LookupError("it is something else")
+    for k in range(n):
+        if k == alone:
+            continue
+        some = slice(k + 1) if before else slice(k, n)
+        inputs = [a[some] if np.ndim(a) and len(a) == n else a for a in o.inputs]
+        names = o.reference.environment(inputs, o.settings)
+        g = o.g[some] if o.g.ndim and len(o.g) == n else o.g
+        if np.shape(names["out"]) != g.shape:
+            raise LookupError("the result has another shape")
+        found[k] = o.reference.gradient(x, g, names)[k if before else 0]
+        if np.abs(found[k] - o.got[x][k]).max() > 1e-9 * np.abs(o.want[x]).max():
+            raise LookupError("it is something else")
+    return found
 
 
 LAID = "lays {} along the last axis: the axis that forward removed was not put back in its place"

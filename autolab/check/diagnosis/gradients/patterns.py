@@ -8,13 +8,15 @@ from itertools import combinations
 
 import numpy as np
 
-from ...run.observation import Observation, all_among, all_differ, close, error_of, number
+from ...run.observation import Observation, all_among, all_differ, close, error_of, number, observe
 from ..diagnosis import Mistake
 from ..quiet import quiet
-from ..replays.stepwise import stretched
+from ..replays.chains import stretched
 from ..shapes import axes_in_words
+from .digits import hears
 from .indices import mistaken_index
-from .jacobian import LARGEST, OVERWRITTEN, is_linear, jacobians, recognise, right_row, ties
+from .jacobian import OVERWRITTEN, recognise, ties
+from .jacobian_rows import LARGEST, is_linear, jacobians, right_row
 from .scaling import reduction
 
 Observations = list[Observation]
@@ -137,6 +139,9 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
     if all(close(o.got[x].ravel(), o.g.ravel()) for o in wrong):
         text = "has its numbers in the order of g: they were given another shape, and not moved back to where they came from"
         return Mistake("permutation", text, True)
+    if all(o.want[x].ndim > 1 and close(o.got[x], np.reshape(o.want[x].ravel(), o.want[x].shape, order="F")) for o in wrong):
+        text = "has its numbers put in column by column, or taken out so, where the rows of forward go one after the other"
+        return Mistake("permutation", f"{text}: a reshape and a transpose are not the same", True)
     if got.shape != want.shape:
         how = "with the axes in another order" if sorted(got.shape) == sorted(want.shape) else "in an array of another shape"
         return Mistake("permutation", f"has the right numbers {how}: {got.shape}, expected {want.shape}", mover)
@@ -212,7 +217,8 @@ def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) ->
         found.append(replace(seen, place=o))
     if not found:
         return None
-    return replace(found[0], sure=found[0].sure and len(found) == len(asked) > 1)
+    kinds = {f.text for f in found if not any(map(str.isdigit, f.text))}  # a number is of one call
+    return replace(found[0], sure=found[0].sure and len(found) == len(asked) > 1 and len(kinds) < 2)
 
 
 @quiet
@@ -262,7 +268,7 @@ def find_fixed_size(wrong: Observations, x: str) -> Mistake | None:
     for axis in range(min(o.want[x].ndim for o in wrong)):
         sizes = {o.want[x].shape[axis] for o in wrong}
         ends = {_end(o, x, axis) for o in wrong}
-        if len(sizes) > 1 and len(ends) == 1 and 0 < (end := ends.pop()) < min(sizes):
+        if len(sizes) > 1 and len(ends) == 1 and 1 < (end := ends.pop()) < min(sizes):
             text = f"is right for the first {end} entries along axis {axis} of {x} and 0 after them, whatever its size is"
             return Mistake("number", f"{text}: a size seems to be a fixed number", True, hint="fixed size", parts=("places",))
     return None
@@ -308,7 +314,7 @@ def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -
 def find_g_unused(wrong: Observations, x: str) -> Mistake | None:
     """Does the gradient stay the same for another g?"""
     pairs = [(one, other) for one, other in combinations(wrong, 2) if one.out is other.out and not np.array_equal(one.g, other.g)]
-    if pairs and all(one.got[x].any() and close(one.got[x], other.got[x]) for one, other in pairs):
+    if pairs and all(one.got[x].any() and close(one.got[x], other.got[x]) for one, other in pairs) and not hears(pairs[0][0], x):
         return Mistake("upstream ignored", "does not change when g does: the incoming gradient is not used")
     return None
 
@@ -327,6 +333,36 @@ def find_g_dependence(wrong: Observations, x: str) -> Mistake | None:
             text = "is not linear in g: twice the g does not give twice the gradient"
             return Mistake("upstream twice", text)
     return None
+
+
+@quiet
+def find_part_without_g(wrong: Observations, x: str) -> Mistake | None:
+    """The right one, and something besides that is there without any g."""
+    parts = []
+    for o in wrong:
+        answers = o.ask([np.zeros_like(o.g)]) if o.ask and np.shape(o.got[x]) == o.want[x].shape else None
+        rest = answers[0][x] if answers else None
+        if rest is None or np.shape(rest) != o.want[x].shape or not np.any(rest) or not close(o.got[x] - rest, o.want[x]):
+            return None
+        parts.append(rest)
+    text = "is the right one, and besides something is added that g has no part in: where g is 0, this gradient is not"
+    return Mistake("upstream added", text + _added(parts, wrong), len(wrong) > 1)
+
+
+def _added(parts: list[np.ndarray], wrong: Observations) -> str:
+    """What is added, if it is one number, a setting or an input wherever it is not 0."""
+    added = np.concatenate([part[part != 0] for part in parts])
+    if len(added) > 1 and close(added, np.full_like(added, added[0])) and not wrong[0].settings:
+        return f". It is {number(added[0])}"
+    for name in (*wrong[0].settings, *wrong[0].reference.inputs, "out"):
+        values = [np.asarray(o.names.get(name)) for o in wrong]
+        if any(v.dtype.kind != "f" or (v.ndim and v.shape != part.shape) for v, part in zip(values, parts, strict=True)):
+            continue
+        if all(close(np.abs(part), np.abs(v) * (part != 0)) for v, part in zip(values, parts, strict=True)):
+            signs = {bool(n) for v, part in zip(values, parts, strict=True) for n in np.ravel(part * v < 0)[np.ravel(part) != 0]}
+            minus = {(True,): "minus ", (False,): "", (False, True): "plus or minus "}[tuple(sorted(signs))]
+            return f". It is {minus}{'the result of forward' if name == 'out' else name}"
+    return ""
 
 
 @quiet
@@ -376,7 +412,15 @@ def find_offsets(wrong: Observations, x: str) -> Mistake | None:
     text = f"is off by {number(few)} times g at {number_of} of {size} places and {others} at the rest, whatever {x} is there"
     if not few:
         text = f"is right at {number_of} of {size} places and off by {number(rest)} times g at the rest, whatever {x} is there"
-    return Mistake("term", f"{text}: a constant is not that of forward, as in a target that only one of the two smooths")
+    how = "a constant is not that of forward, as in a target that only one of the two smooths"
+    if all(_adds_up_to_nothing(o, x) for o in wrong):
+        how += ", or each smooths in its own way: these add up to 0, and what is taken from one place is given to the others of its row"
+    return Mistake("term", f"{text}: {how}")
+
+
+def _adds_up_to_nothing(o: Observation, x: str) -> bool:
+    off = o.got[x] - o.want[x]
+    return off.ndim > 1 and bool(np.abs(off.sum(-1)).max() <= 1e-9 * np.abs(off).max())
 
 
 def _g_along(o: Observation, x: str) -> np.ndarray | None:
@@ -397,7 +441,7 @@ def find_held_extreme(wrong: Observations, x: str) -> Mistake | None:
         return None
     for axis in (*range(-1, -wrong[0].want[x].ndim - 1, -1), None):
         for words, ends in EXTREMES.items():
-            if all(_is_wrong_at(o, x, axis, ends) for o in wrong):
+            if all(_is_wrong_at(o, x, axis, ends) for o in wrong) and _is_wrong_at(backwards(wrong[0]), x, axis, ends):
                 along = "" if axis is None else f" along axis {axis}"
                 through = words.replace("largest", "maximum").replace("smallest", "minimum").replace(" entry", "")
                 what = f"what goes through the {through} is missing or wrong there, as if it were a constant"
@@ -405,11 +449,25 @@ def find_held_extreme(wrong: Observations, x: str) -> Mistake | None:
     return None
 
 
+def backwards(o: Observation) -> Observation | None:
+    """The same call with each array read from its end: the values are at other places there."""
+    at = [np.flip(a) if isinstance(a, np.ndarray) else a for a in o.inputs]
+    g = np.flip(o.g)
+    try:
+        names = o.reference.environment(at, o.settings)
+    except Exception:  # forward takes them in this order alone
+        return None
+    answers = o.ask([g], at) if o.ask else None
+    return observe(o.reference, names, g, [answers[0][x] for x in o.reference.inputs], o.settings) if answers else None
+
+
 EXTREMES = {"largest entry": (np.max,), "smallest entry": (np.min,), "largest and the smallest entry": (np.max, np.min)}
 
 
-def _is_wrong_at(o: Observation, x: str, axis: int | None, ends: tuple[Callable, ...]) -> bool:
+def _is_wrong_at(o: Observation | None, x: str, axis: int | None, ends: tuple[Callable, ...]) -> bool:
     """Is each of these entries wrong, and all others right and most of them not 0?"""
+    if o is None or np.shape(o.got[x]) != o.want[x].shape:
+        return False
     a, got, want = np.asarray(o.names[x]), o.got[x], o.want[x]
     if a.shape[axis or -1] < len(ends) + 2 or (axis is not None and a.ndim <= -axis - 1):
         return False
@@ -464,4 +522,11 @@ def find_small_error(wrong: Observations, x: str) -> Mistake | None:
     if off > NEAR:
         return None
     text = f"is close to the right one, off by at most {100 * off:.2g} % of its largest entry: "
+    small = [name for name, value in wrong[0].settings.items() if isinstance(value, float) and 0 < abs(value) < SMALL_STEP]
+    if small and not wrong[0].reference.elementwise:
+        return Mistake("number", f"{text}a term that is small where {small[0]} is small is missing or another one{OF_STEPS}")
     return Mistake("number", text + "a small number such as eps appears in it, a rounded constant, or an approximation")
+
+
+SMALL_STEP = 0.5
+OF_STEPS = ", as where a step takes a new value for the old one, or goes back in another order, or a number such as eps is wrong"

@@ -11,6 +11,8 @@ import numpy as np
 from ...run.observation import Observation, all_differ
 from ..diagnosis import Mistake
 from ..quiet import quiet
+from .indices import name_of_index
+from .parts_of_axes import find_parts_of_axes
 
 MOST_AXES = 5
 LEAST = 4  # numbers
@@ -22,6 +24,11 @@ def find_permutation(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first order that explains all these calls, where forward gives each of its numbers another place and nothing more."""
     if wrong[0].reference.elementwise or not all(_is_move(o, x) for o in wrong):
         return None
+    if all(_is_forward(o, x) for o in wrong):
+        index = name_of_index(wrong[0])
+        text = f"is moved as forward moves {x}, where the inverse order belongs: what went from place i to place k comes back from k to i"
+        text += f". The places that {index} names are those where g goes, and here g is taken from them" * bool(index)
+        return Mistake("permutation", text, len(wrong) > 1, parts=("forward",))
     orders = [[(right, yours) for right in _orders(o.g, o.want[x]) for yours in _orders(o.g, o.got[x])] for o in wrong]
     for text, part, test in ORDERS:
         if all(any(test(right, yours) for right, yours in some) for some in orders):
@@ -32,7 +39,7 @@ def find_permutation(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if exchanged := set.intersection(*[{pair for order in some if (pair := _exchanged(*order))} for some in orders]):
         one, other = min(exchanged)
         return Mistake("permutation", f"has axes {one} and {other} of {x} exchanged", len(wrong) > 1, parts=("transposed",))
-    return None
+    return find_parts_of_axes(wrong, x)
 
 
 def _is_move(o: Observation, x: str) -> bool:
@@ -42,6 +49,15 @@ def _is_move(o: Observation, x: str) -> bool:
         return False
     numbers = np.sort(o.g, axis=None)
     return np.array_equal(np.sort(want, axis=None), numbers) and np.array_equal(np.sort(got, axis=None), numbers)
+
+
+def _is_forward(o: Observation, x: str) -> bool:
+    """Is it forward applied to g, which is not the way back?"""
+    try:
+        again = o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)
+    except Exception:  # forward takes no such shape
+        return False
+    return np.shape(again) == o.got[x].shape and np.array_equal(again, o.got[x]) and not _orders(o.g, o.want[x])
 
 
 def _orders(a: np.ndarray, b: np.ndarray) -> list[Order]:

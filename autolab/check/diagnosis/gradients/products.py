@@ -23,7 +23,7 @@ from ..budget import affordable
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
 from ..quiet import quiet
-from ..replays.stepwise import chains
+from ..replays.chains import chains
 
 LONGEST = 4  # factors in a word
 MOST_WORDS = 450
@@ -88,12 +88,13 @@ def _is_spectral(o: Observation, x: str) -> bool:
 
 
 def _by_words(wrong: Sequence[Observation], x: str, others: Sequence[Observation], spectral: bool) -> Mistake | None:
-    calls = [_call(o, x, spectral=spectral) for o in _different(wrong)]
-    telling = max(calls, key=lambda call: len({n for a in call.letters.values() for n in a.shape[-2:]}))
+    different = _different(wrong)
+    telling = max(different, key=lambda o: len({n for a in _letters(o, x, [o.g], spectral).values() for n in a.shape[-2:]}))
     elsewhere = [o for o in (_nearby(wrong[0], x), *_different(others)[:1]) if o]  # what holds for one matrix may be an accident
-    right, every = _right([telling, *(_call(o, x, answered=False, spectral=spectral) for o in elsewhere)])
-    if not right:
+    right, every = _right([_call(o, x, answered=False, spectral=spectral) for o in (telling, *elsewhere)])
+    if not right:  # then no answer is asked for
         return None
+    calls = [_call(o, x, spectral=spectral) for o in different]
     for words in (_rearranged(right), _exchanged(right, calls), every if len(every) <= MOST_SEARCHED else []):
         yours = _sparse(*_dictionary(calls, words, "got"), _column(calls, "got"))
         if yours:
@@ -204,6 +205,13 @@ def _call(o: Observation, x: str, answered: bool = True, spectral: bool = False)
             gs += more
             got += [a[x] for a in answers] if answers else []
     want = [o.want[x], *o.reference.gradients(x, gs[1:], o.names)]
+    letters = _letters(o, x, gs, spectral)
+    result = None if o.out.ndim else float(o.out)
+    return Call(letters, result, np.stack(gs), np.stack(got if answered else want).astype(float), np.stack(want))
+
+
+def _letters(o: Observation, x: str, gs: Sequence[np.ndarray], spectral: bool) -> dict[Letter, np.ndarray]:
+    """The matrices of one call, with a stack of these g."""
     letters = dict(_fixed_letters(o)) | ({} if spectral else dict(_letters_on_the_way(o, x)))
     if o.g.ndim:
         stacked = np.stack(gs)
@@ -213,8 +221,7 @@ def _call(o: Observation, x: str, answered: bool = True, spectral: bool = False)
             letters |= _both(Letter(x), symmetric) | _both(Letter("eigenvectors"), np.linalg.eigh(symmetric)[1])
         stacked = stacked[..., None] if o.g.ndim == 1 and not spectral else stacked
         letters |= {Letter("g"): stacked, Letter("g", transposed=True): np.swapaxes(stacked, -1, -2)}
-    result = None if o.out.ndim else float(o.out)
-    return Call(letters, result, np.stack(gs), np.stack(got if answered else want).astype(float), np.stack(want))
+    return letters
 
 
 def _fixed_letters(o: Observation) -> Iterator[tuple[Letter, np.ndarray]]:
@@ -485,6 +492,8 @@ def _compare(right: Terms, yours: Terms, several: bool) -> Mistake | None:
             return Mistake(
                 "term", f"has one of its {many} products {many} times, {_said(next(iter(common)))}: the other is not the same", several
             )
+        if many > 2 and not all(np.isclose(yours[t], right[t]) for t in common):
+            return None
         return Mistake("term", f"has {len(common)} of its {many} products: {_number(len(lost))} missing", several)
     if not lost:
         return Mistake("extra term", f"has a product too many: {_said(new[0])}", several)
@@ -556,7 +565,7 @@ def _edit(right: Term, yours: Term) -> Mistake | None:
     if [a.name for a in want] == [a.name for a in got]:
         changed = [b for a, b in zip(want, got, strict=True) if a.inverse != b.inverse]
         how = "inverted where it is not" if changed[0].inverse else "as it is where its inverse belongs"
-        return Mistake("function", f"has {value_in_words(changed[0].name)} {how}{as_read}")
+        return Mistake("variable", f"has {value_in_words(changed[0].name)} {how}{as_read}")
     if len(got) < len(want) and (kept := _kept(want, got)) is not None:
         gone = [value_in_words(a.name) + (" inverted" if a.inverse else "") for i, a in enumerate(want) if i not in kept]
         besides = ", and another is transposed" if any(want[i] != b for i, b in zip(kept, got, strict=True)) else ""

@@ -16,7 +16,7 @@ from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from ..shapes import axis_name
-from .jacobian import jacobians, right_row
+from .jacobian_rows import jacobians, right_row
 
 LARGEST = 64  # results; each costs a call of both rules
 SHORTEST = 3  # steps
@@ -183,6 +183,8 @@ def _stays_in_lanes(o: Observation, x: str, axis: int) -> bool:
 
 
 BACK = "what comes back from the step after"
+WRONG_FACTOR = "a wrong factor"  # of which nothing more is seen
+LACKS = f"lacks {BACK}"
 
 
 def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
@@ -201,7 +203,8 @@ def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
         return found
     assert right.carry is not None
     values = {y: np.moveaxis(o.names[y], axis, 0).reshape(len(states), -1) for y in right.steps}
-    step = Step(right, states, {y: value[::-1] if turned else value for y, value in values.items()})
+    every = states.size == o.out.size
+    step = Step(right, states, {y: value[::-1] if turned else value for y, value in values.items()}, every)
     carries = [c for c in (yours.carry, right.carry, 0 * right.carry) if c is not None]
     if x in yours.steps:
         if yours.carry is None:
@@ -215,7 +218,7 @@ def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
         return None
     own = step.about_own(yours.own(x, yours.carry), want)
     wrong_carry = step.about_carry(yours.carry)
-    by_prefixes = states.size != o.out.size  # there a loop that begins at the wrong step is wrong in all of them
+    by_prefixes = not every  # there a loop that begins at the wrong step is wrong in all of them
     if wrong_carry is None:
         return _said(own) if own and not (by_prefixes and ELSEWHERE in own[1]) else None
     if own and step.is_same_factor(yours.carry, yours.own(x, yours.carry), want):
@@ -258,6 +261,7 @@ class Step:
     right: Side
     states: np.ndarray  # (T, lanes)
     values: dict[str, np.ndarray]  # those of the inputs that have steps
+    every: bool = True  # does forward give the states of all steps?
 
     @cached_property
     def slopes(self) -> list[np.ndarray]:
@@ -265,6 +269,10 @@ class Step:
         assert self.right.carry is not None
         values = [self.right.own(x, self.right.carry) for x in self.right.steps]
         return [v for v in values if np.all(v) and np.ptp(v, axis=0).min() > 1e-9 * np.abs(v).max()]
+
+    @property
+    def alone(self) -> str:
+        return "each step uses its own g alone" if self.every else "the last step alone receives g, and passes nothing back"
 
     def about_carry(self, got: np.ndarray) -> tuple[str, str] | None:
         """The family and a sentence, if the factor to the step before is wrong."""
@@ -275,7 +283,7 @@ class Step:
         if not a.size or close(a, b):
             return None
         for family, text, value in ((
-            ("term", f"lacks {BACK}: each step uses its own g alone", 0 * b),
+            ("term", f"{LACKS}: {self.alone}", 0 * b),
             ("factor", f"passes {BACK} on to the step before without its factor, the derivative of a state by the one before", 0 * b + 1),
             ("term sign", f"passes {BACK} on with the wrong sign", -b),
             ("power", f"passes {BACK} on with its factor once too often", b * b),
@@ -297,7 +305,7 @@ class Step:
             )
         if _chooses_otherwise(a, b):
             return "mask", f"passes {BACK} on at other places than forward passes the state on: a mask or a choice is another"
-        return "factor", f"passes {BACK} on to the step before with a wrong factor: that is the derivative of a state by the one before"
+        return "factor", f"passes {BACK} on to the step before with {WRONG_FACTOR}: that is the derivative of a state by the one before"
 
     def about_own(self, got: np.ndarray, want: np.ndarray) -> tuple[str, str] | None:
         """The same, of what a step makes of its own g."""
@@ -325,13 +333,23 @@ class Step:
                 return "places", f"has the factor of the step {word} the one where it belongs: {OWN}takes that of another step"
         off = (np.abs(got - want).reshape(len(got), -1) > 1e-9 * size).any(axis=1)
         if off.sum() == 1:
-            return "one of many", f"is right in each step but step {int(off.argmax())}, counted as forward goes"
+            return self._about_one(got, want, int(off.argmax()))
+        if lacking := self._lacks(got, want):
+            return "term", f"misses a term {OWN.removesuffix(', each step ')}: the one with {lacking}"
         flat = _flat(got, want)
         for family, text in _of_slopes(*flat, self.slopes) if flat else ():
             return family, f"{text}, {OWN.removesuffix(', each step ')}"
         if _chooses_otherwise(got[1:], want[1:]):
             return "mask", f"is 0 at other places than it should be {OWN.removesuffix(', each step ')}: a mask or a choice is another"
-        return "factor", f"has a wrong factor {OWN.removesuffix(', each step ')}{ELSEWHERE}"
+        return "factor", f"has {WRONG_FACTOR} {OWN.removesuffix(', each step ')}{ELSEWHERE}"
+
+    def _about_one(self, got: np.ndarray, want: np.ndarray, k: int) -> tuple[str, str]:
+        """Of the one step that is wrong."""
+        if k == 0 and got.ndim == 2 and close(want[0], np.ones_like(want[0])) and not np.any(np.isclose(want[1:], 1)):
+            text = "is wrong in step 0 alone, counted as forward goes: it has a factor there as the others have"
+            return "factor", f"{text}, and forward begins with the value itself, whose factor is 1"
+        text = f"is right in each step but step {k}, counted as forward goes" + ", which is where backward begins" * (k == len(want) - 1)
+        return "one of many", text
 
     def is_same_factor(self, carry: np.ndarray, got: np.ndarray, want: np.ndarray) -> bool:
         """Is the same wrong factor in both, so that the step is wrong as a whole?"""
@@ -348,12 +366,21 @@ class Step:
         """Is it off by one number times how far the state moves in a step, and perhaps the slope there?"""
         moved = np.concatenate([self.states[:1], np.diff(self.states, axis=0)])
         off = got - want
-        for slope in (1.0, *self.slopes):
-            by = (moved * slope).reshape(*moved.shape, *[1] * (off.ndim - 2))
-            ratio = (by * off).sum(0) / (by * by).sum(0)
-            if np.abs(off - ratio * by).max() <= 1e-9 * np.abs(off).max():
-                return True
-        return False
+        return any(_is_multiple(off, moved * slope) for slope in (1.0, *self.slopes))
+
+    def _lacks(self, got: np.ndarray, want: np.ndarray) -> str:
+        """The value that is left out of what each step makes of its own g, after the first step."""
+        before = np.concatenate([0 * self.states[:1], self.states[:-1]])
+        values = {"the state of the step before": before, **self.values}
+        return next((said for said, v in values.items() for s in (1.0, *self.slopes) if _is_multiple((want - got)[1:], (v * s)[1:])), "")
+
+
+def _is_multiple(off: np.ndarray, by: np.ndarray) -> bool:
+    """Is it one number along each lane times this?"""
+    by = by.reshape(*by.shape, *[1] * (off.ndim - 2))
+    with np.errstate(all="ignore"):
+        ratio = (by * off).sum(0) / (by * by).sum(0)
+    return bool(np.any(off) and np.all(np.isfinite(ratio)) and np.abs(off - ratio * by).max() <= 1e-9 * np.abs(off).max())
 
 
 def _flat(got: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

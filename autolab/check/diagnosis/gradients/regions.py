@@ -6,8 +6,9 @@ the input or of something simple that is made from the inputs. What is said of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -60,6 +61,54 @@ class Curve:
 @quiet
 def find_regions(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Right but for one interval, or two, in what a formula may ask for; which, and what is there. Or wrong by a number in each."""
+    found = _regions(wrong, x)
+    others = [o for o in wrong if o.settings != wrong[0].settings]
+    if not found or not others or not NUMBER.search(found.text):
+        return found
+    again = _regions([o for o in others if o.settings == others[0].settings], x)
+    return replace(found, text=_in_settings(found.text, again.text if again else "", wrong[0].settings, others[0].settings))
+
+
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\.?\w)")
+TIMES = re.compile(r"it is \S+ times the right one")
+OF_A_SETTING: dict[str, Callable[[float], float]] = {
+    "{}": lambda s: s, "1 - {}": lambda s: 1 - s, "{} / (1 - {})": lambda s: s / (1 - s), "(1 - {}) / {}": lambda s: (1 - s) / s,
+    "1 / {}": lambda s: 1 / s, "1 / (1 - {})": lambda s: 1 / (1 - s), "2 * {}": lambda s: 2 * s, "{} / 2": lambda s: s / 2,
+    "{}**2": lambda s: s * s, "1 / {}**2": lambda s: 1 / (s * s), "1 + {}": lambda s: 1 + s, "1 / (1 + {})": lambda s: 1 / (1 + s),
+    "1 / (2 * {})": lambda s: 0.5 / s, "{} - 1": lambda s: s - 1,
+}  # fmt: skip
+
+
+def _in_settings(text: str, other: str, settings: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+    """The sentence with a setting in the place of each number that is another one in calls with another setting."""
+    if text == other:
+        return text
+    known = [name for name, value in settings.items() if isinstance(value, float) and isinstance(others.get(name), float)]
+    parts = NUMBER.split(text)
+    if parts != NUMBER.split(other):
+        return f"{text} (with {', '.join(f'{name}={value!r}' for name, value in settings.items())})"
+    said = [_of_settings(float(a), float(b), known, settings, others) or a if a != b else a
+            for a, b in zip(NUMBER.findall(text), NUMBER.findall(other), strict=True)]  # fmt: skip
+    whole = "".join(part + number for part, number in zip(parts, [*said, ""], strict=True))
+    if all(a == b or s != a for s, a, b in zip(said, NUMBER.findall(text), NUMBER.findall(other), strict=True)):
+        return whole
+    return TIMES.sub("it is another multiple of the right one", whole)
+
+
+def _of_settings(a: float, b: float, known: Sequence[str], settings: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+    """The expression of one setting that is the one number in these calls and the other in those."""
+    for name in known:
+        for words, f in OF_A_SETTING.items():
+            for sign in (1, -1):
+                s, t = (sign * f(float(some[name])) for some in (settings, others))
+                if np.isclose(a, s, rtol=1e-3) and np.isclose(b, t, rtol=1e-3):
+                    said = words.format(name, name)
+                    return said if sign == 1 else f"-({said})" if " " in said else f"-{said}"
+    return ""
+
+
+def _regions(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The same for the settings of the first of these calls."""
     o = wrong[0]
     if o.ask is None or any(np.shape(p.got[x]) != p.want[x].shape for p in wrong):
         return None
@@ -237,18 +286,29 @@ def _what(curve: Curve, a: int, b: int) -> str:
 
 def _moved(curve: Curve, a: int, b: int) -> str:
     """Where forward changes its formula and where the rule does, if an interval lies between the two."""
-    jumps = [(_jumps(curve.got / curve.g, k), _jumps(curve.want / curve.g, k)) for k in (a, b)]
-    if 0 < a and b < len(curve.at):
-        for (rule, forward), (other_rule, other_forward), at, belongs in ((jumps[0], jumps[1], a, b), (jumps[1], jumps[0], b, a)):
-            if rule and not forward and other_forward and not other_rule:
-                return f"Forward changes its formula at {curve.words} = {_end(curve, belongs)}, the rule at {_end(curve, at)}"
+    rule, forward = curve.got / curve.g, curve.want / curve.g
+    for changes in (_jumps, _bends):  # the slope of a huber does not jump where its formula changes
+        if 0 < a and b < len(curve.at):
+            (rule_a, forward_a), (rule_b, forward_b) = ([changes(curve.at, slope, k) for slope in (rule, forward)] for k in (a, b))
+            for here, at, belongs in (((rule_a, forward_b, forward_a, rule_b), a, b), ((rule_b, forward_a, forward_b, rule_a), b, a)):
+                if here == (True, True, False, False):
+                    return f"Forward changes its formula at {curve.words} = {_end(curve, belongs)}, the rule at {_end(curve, at)}"
     return ""
 
 
-def _jumps(slope: np.ndarray, k: int) -> bool:
+def _jumps(at: np.ndarray, slope: np.ndarray, k: int) -> bool:
     """Does a curve jump between two neighbours, more than it changes around?"""
     if not 2 < k < len(slope) - 2:
         return False
-    steps = np.abs(np.diff(slope))
+    steps = np.abs(np.diff(slope) / np.diff(at))  # the points are drawn, and some are far apart
     around = np.concatenate([steps[max(k - 12, 0) : k - 1], steps[k : k + 11]])
     return bool(steps[k - 1] > 8 * np.median(around) + 1e-9)
+
+
+def _bends(at: np.ndarray, slope: np.ndarray, k: int) -> bool:
+    """Does it jump there, or is its own slope another on either side?"""
+    if not FEWEST <= k <= len(slope) - FEWEST:
+        return False
+    before, after = ((slope[i : i + 6] - slope[i - 6 : i]) / (at[i : i + 6] - at[i - 6 : i]) for i in (k - 6, k + 6))
+    turn = abs(np.median(after) - np.median(before))
+    return bool(turn > 4 * (np.ptp(before) + np.ptp(after)) + 1e-6 * np.abs(slope).max()) or _jumps(at, slope, k)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from itertools import chain, combinations, product
+from itertools import chain, combinations, permutations, product
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                         how = f"{'multiplied' if power == 1 else 'divided'} by {name}"
                         missing = f": a {'division' if power == 1 else 'multiplication'} is missing, or it was done the other way round"
                         return Mistake("constant", f"is the right one {how}{missing}", True, hint="scale")
-                    if same and len(ratios) > 1 and not name.startswith("the number of"):
+                    if same and len(ratios) > 1:
                         one_over = f"1 / ({name})" if "/" in name else f"1 / {name}"
                         maybe = f"perhaps {one_over if power == -1 else name}"  # it is as large in every call
                         return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True, hint="scale")
@@ -60,7 +60,10 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                     if (n := sizes[0].get(name)) and math.isclose(ratios[0], c * n**power, rel_tol=1e-9) and not float(n).is_integer():
                         return Mistake("constant", f"is the right one {how} by {name}, and besides {words}", True, hint="scale")
         origin, root = _known_number(ratios[0]) or number_of_forward(ratios[0], wrong[0]), _or_root(ratios, sizes)
+        origin = origin or _of_two_sizes(ratios[0], wrong[0], x)
         origin += root and f"{root}, as large in every call"
+        if _known_number(ratios[0]) and not wrong[0].reference.elementwise:
+            origin += _or_size(ratios[0], sizes)
         hint = "reciprocal" if constant_in_words(ratios[0]) else "scale" if root else ""
         return Mistake(
             "constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True, hint=hint
@@ -76,6 +79,14 @@ BESIDES = {2: "2 times too large", 0.5: "half as large as it should be", -1: "of
 
 
 INSTEAD = ", where "  # a quotient of two sizes may be a third that nobody thought of: it is never certain
+
+
+def _of_two_sizes(ratio: float, o: Observation, x: str) -> str:
+    """Of calls that are alike: is it one size of x over another?"""
+    for (i, n), (j, m) in permutations(enumerate(o.want[x].shape), 2):
+        if n != m and math.isclose(ratio, n / m, rel_tol=1e-9):
+            return f"perhaps {n} / {m}, the size of axis {i} of {x} over that of axis {j}: one is there where the other belongs"
+    return ""
 
 
 def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
@@ -95,22 +106,49 @@ def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
 
 
 @quiet
-def fixed_number(answered: list[Observation], x: str) -> str:
-    """One number in every call, where a size belongs that is not the same in all of them; in words, or nothing."""
-    ratios, sizes = [], [_sizes(o, x) for o in answered]
-    for o in answered:
-        got, want = np.asarray(o.got[x]), o.want[x]
-        ratio = np.vdot(want, got) / np.vdot(want, want) if got.shape == want.shape and want.any() else 0.0
-        if not ratio or not close(got, ratio * want):
-            return ""
-        ratios.append(ratio)
+def fixed_number(answered: list[Observation], x: str, written: set[float] | None = None) -> str:
+    """One number in every call, where a size belongs that is not the same in all of them; in words, or nothing.
+
+    `written`: the numbers in the source of the rule; it is one of those.
+    """
+    ratios, sizes = np.array(_ratios(answered, x)), [_sizes(o, x) for o in answered]
+    if not ratios.size:
+        return ""
     for name in sizes[0]:
         of = np.array([n.get(name, 0) for n in sizes], float)
         if np.ptp(of) and of.all():
-            for at, how in ((of / ratios, "divided"), (np.array(ratios) * of, "multiplied")):
+            for at, how in ((of / ratios, "divided"), (ratios * of, "multiplied")):
                 if close(at, np.full_like(at, at[0])) and math.isclose(at[0], round(at[0]), rel_tol=1e-9) and at[0] > 1:
-                    return f"is {how} by {number(at[0])} in every call, where {name} belongs"
+                    if written is None or any(math.isclose(abs(c), at[0]) for c in written):
+                        return f"is {how} by {number(at[0])} in every call, where {name} belongs"
     return ""
+
+
+@quiet
+def other_size(answered: list[Observation], x: str) -> str:
+    """One size where another belongs, in all calls, those where both are the same among them; in words, or nothing."""
+    ratios = _ratios(answered, x)
+    if not ratios or np.ptp(ratios) <= 1e-9 * max(ratios):
+        return ""
+    sizes = [_sizes(o, x) for o in answered]
+    axes, entries = ([name for name in sizes[0] if name.startswith(kind)] for kind in ("the size of axis", "the number of entries of"))
+    for one, other in chain(permutations(axes, 2), permutations([*axes, *entries], 2)):
+        belongs, taken = (np.array([n.get(name, 0) for n in sizes], float) for name in (one, other))
+        if belongs.all() and taken.all() and close(np.array(ratios), belongs / taken):
+            return f"is divided by {other}{INSTEAD}{one} belongs"
+    return ""
+
+
+def _ratios(answered: list[Observation], x: str) -> list[float]:
+    """How many times the right one it is in each call; nothing if it is no multiple of it in one of them."""
+    ratios = []
+    for o in answered:
+        got, want = np.asarray(o.got[x]), o.want[x]
+        ratio = float(np.vdot(want, got) / np.vdot(want, want)) if got.shape == want.shape and want.any() else 0.0
+        if not ratio or not close(got, ratio * want):
+            return []
+        ratios.append(ratio)
+    return ratios
 
 
 ROOT = "the square root of the size of its last axis"
@@ -120,6 +158,15 @@ def _or_root(ratios: list[float], sizes: list[dict[str, float]]) -> str:
     """What is a number, or a size, may be the root of a size as well: of 4 it is 2."""
     roots = np.array([n.get(ROOT, 0) for n in sizes], float)
     return f", or {ROOT}" if roots.all() and any(close(np.array(ratios), roots**power) for power in (1, -1)) else ""
+
+
+def _or_size(ratio: float, sizes: list[dict[str, float]]) -> str:
+    """What is a plain number may be a size, if that is the same in every call."""
+    for name in sizes[0]:
+        for at, how in ((ratio, "is missing"), (1 / ratio, "too many")):
+            if at > 1 and all(math.isclose(n.get(name, 0), at, rel_tol=1e-9) for n in sizes):
+                return f", or a division by {name}, which is {number(at)} in every call, {how}"
+    return ""
 
 
 # Numbers that are drawn at random: who finds them as a factor has found where it comes from.

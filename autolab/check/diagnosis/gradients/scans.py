@@ -19,7 +19,7 @@ from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import value_in_words
 from ..quiet import quiet
-from .jacobian import LARGEST, right_row
+from .jacobian_rows import LARGEST, right_row
 
 MOST = 90  # calls of the right rule
 SHORTEST = 3  # steps
@@ -32,7 +32,8 @@ def find_scan(wrong: Sequence[Observation], x: str) -> Mistake | None:
     first = wrong[0]
     if first.reference.elementwise or any(not o.g.shape == o.got[x].shape == o.want[x].shape for o in wrong):
         return None
-    for axis in range(-1, -first.g.ndim - 1, -1):
+    counted_back = len({o.g.ndim for o in wrong}) == 1  # of a vector and a matrix, the axis is one that both have
+    for axis in range(-1, -first.g.ndim - 1, -1) if counted_back else (-1, 0):
         if not _runs_along(first, x, axis):
             continue
         for _, family in zip(range(MOST), _families(first, x, axis), strict=False):
@@ -61,7 +62,7 @@ def _runs_along(o: Observation, x: str, axis: int) -> bool:
 
 @dataclass(frozen=True)
 class Along:
-    """Arrays whose steps lie along an axis, which is counted from the end."""
+    """Arrays whose steps lie along an axis."""
 
     axis: int
 
@@ -80,7 +81,7 @@ class Along:
     def counts(self, o: Observation) -> np.ndarray:
         """1, 2, 3, ... along the axis."""
         n = o.g.shape[self.axis]
-        return np.arange(1.0, n + 1).reshape([n if k == o.g.ndim + self.axis else 1 for k in range(o.g.ndim)])
+        return np.arange(1.0, n + 1).reshape([n if k == self.axis % o.g.ndim else 1 for k in range(o.g.ndim)])
 
     def running_sum(self, o: Observation, name: str) -> np.ndarray:
         """Of the values under this name."""
@@ -91,6 +92,10 @@ def _value(o: Observation, name: str) -> np.ndarray:
     return np.asarray(o.names[name])
 
 
+def _exponential(o: Observation, name: str) -> np.ndarray:
+    return np.exp(o.names[name])
+
+
 def _rule(o: Observation, x: str, /, g: Any = None, **names: Any) -> np.ndarray:
     return np.asarray(o.reference.gradient(x, o.g if g is None else g, {**o.names, **names}))
 
@@ -98,18 +103,26 @@ def _rule(o: Observation, x: str, /, g: Any = None, **names: Any) -> np.ndarray:
 def _families(first: Observation, x: str, axis: int) -> Iterator[Family]:
     along, shape = Along(axis), first.g.shape
     inputs = [y for y in first.reference.inputs if first.shape(y) == shape and np.asarray(first.names[y]).dtype.kind == "f"]
-    yield from _of_g(along, axis)
+    yield from _of_g(along, axis, late=not _looks_ahead(first, x, axis))
     yield from _of_inputs(along, inputs)
     yield from _of_products(first, x, along, inputs)
     yield from _of_order(along, inputs)
     yield from _of_counts(along)
 
 
-def _of_g(along: Along, axis: int) -> Iterator[Family]:
+def _looks_ahead(o: Observation, x: str, axis: int) -> bool:
+    """Does the first result depend on later steps?"""
+    row = right_row(o, x, 0)
+    return bool(np.take(row, range(1, row.shape[axis]), axis).any())
+
+
+def _of_g(along: Along, axis: int, late: bool) -> Iterator[Family]:
     for by in (1, -1):
         text = f"uses g of step {STEPS[by]} along axis {axis}, where that of step t belongs"
         yield Family("places", text, lambda o, x, by=by: _rule(o, x, along.shifted(o.g, by)))
         text = f"is at step t what belongs to step {STEPS[by]} along axis {axis}: it is shifted by one"
+        if (by < 0) == late:
+            text += ", or what each step gets from its own result is left out"
         yield Family("places", text, lambda o, x, by=by: along.shifted(o.want[x], by))
 
 
@@ -118,6 +131,7 @@ def _of_order(along: Along, inputs: Sequence[str]) -> Iterator[Family]:
     factors: list[tuple[str, Callable[[Observation], Any]]] = [("the number of entries so far (1, 2, 3, ...)", along.counts)]
     factors += [(value_in_words(y), partial(_value, name=y)) for y in (*inputs, "out")]
     factors += [(f"the running sum of {y}", partial(along.running_sum, name=y)) for y in inputs]
+    factors += [(f"the exponential of {value_in_words(y)}", partial(_exponential, name=y)) for y in (*inputs, "out")]
     for said, value in factors:
         text = f"applies a factor or divisor ({said}) before the scan along the axis where it belongs after it, or the other way round"
         for power in (1, -1):
@@ -126,6 +140,7 @@ def _of_order(along: Along, inputs: Sequence[str]) -> Iterator[Family]:
 
 COUNTS: list[tuple[str, Callable[[np.ndarray], Any]]] = [
     ("has a count that is one too large: the first step counts 1", lambda c: c + 1),
+    ("has a count that is one too small: each step counts those before it", lambda c: np.maximum(c - 1, 1)),
     ("counts its steps from the other end", lambda c: np.flip(c)),
     ("is divided by the number of all steps, where that of the steps so far belongs", lambda c: c.max()),
 ]

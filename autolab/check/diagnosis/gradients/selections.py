@@ -15,7 +15,7 @@ import numpy as np
 from ...run.observation import Observation, all_among, all_differ, close
 from ..diagnosis import Mistake
 from ..quiet import quiet
-from .jacobian import is_linear, jacobians
+from .jacobian_rows import is_linear, jacobians
 
 LEAST = 3  # results that go elsewhere
 

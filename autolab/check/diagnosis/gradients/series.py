@@ -61,11 +61,19 @@ def find_near_zero(wrong: Sequence[Observation], x: str) -> Mistake | None:
     got = seen.got[x]
     if got is None or got.shape != o.want[x].shape or not np.all(np.isfinite(got)) or error_of(seen, x) <= TOLERANCE:
         return None
+    slopes = got / o.g
+    if np.ptp(slopes) <= 1e-6 * np.abs(slopes).max():  # of all functions that are not flat at 0 this is true
+        return None
     if close(got, o.g * seen.out):
         found: Mistake | None = Mistake("forward", "is g times the result of forward, where g times the derivative belongs")
     else:
         found = other_operation([seen], x) or known_function([seen], x)
-    return found and Mistake(found.family, f"near 0 {found.text}; elsewhere it is not even that, as a series that was cut")
+    if not found:
+        return None
+    return Mistake(found.family, f"{found.text.replace('is ', 'is, near 0, ', 1)}, and elsewhere not even that{LIKE_A_SERIES}")
+
+
+LIKE_A_SERIES = ", as a series that was cut"
 
 
 def _polynomial(at: np.ndarray, slope: np.ndarray) -> np.ndarray | None:
@@ -93,6 +101,8 @@ def _coefficients(at: np.ndarray, values: np.ndarray, degree: int) -> np.ndarray
 def _compared(yours: np.ndarray, right: np.ndarray, x: str, whose: str) -> str:
     """In words: where the series ends, or which of its coefficients is another; nothing if it is another polynomial."""
     degree = len(yours) - 1
+    if np.abs(right[degree + 1 :]).max(initial=0.0) <= 1e-6 * np.abs(right).max():  # a polynomial too, of which nothing is cut
+        return ""
     right = right[: degree + 1]
     size = np.abs(right).max()
     same = np.abs(yours - right) <= 2e-3 * np.abs(right) + 1e-6 * size  # the right ones are those of a fit

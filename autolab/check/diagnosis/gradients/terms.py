@@ -18,7 +18,7 @@ from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
 from ..quiet import quiet
-from ..replays.stepwise import chains
+from ..replays.chains import chains
 from .known_functions import is_simple
 
 MORE_CALLS = 5  # on other numbers, so that a sum of products cannot fit by chance

@@ -16,7 +16,7 @@ import numpy as np
 from ...run.observation import Observation, all_among, all_differ, close
 from ..diagnosis import Mistake
 from ..quiet import quiet
-from .jacobian import rows_of
+from .jacobian_rows import rows_of
 
 MOST_PLACES = 12  # along each axis of the result; each costs a call of the rule
 LEAST_SEEN = 2  # results in which an entry of a window lies inside the input: one alone would fit any step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
@@ -14,7 +15,23 @@ from autolab.formula import expression
 
 from ...run.meter import of_library
 from .schema import MOST_HELPERS, Site
-from .values import Change, Edit, Pool, flipped, instead, is_array, shape_of, short, then, transposed
+from .values import (
+    Change,
+    Edit,
+    Pool,
+    assigned,
+    evaluated,
+    exchanged,
+    flipped,
+    instead,
+    is_array,
+    is_mask,
+    kind_of,
+    shape_of,
+    short,
+    then,
+    transposed,
+)
 
 NEIGHBOURS = (
     ("sin", "cos", "tan"), ("sinh", "cosh", "tanh"), ("exp", "expm1", "exp2"), ("log", "log1p", "log2", "log10"), ("sqrt", "square"),
@@ -24,7 +41,8 @@ NEIGHBOURS = (
     ("logical_and", "logical_or"), ("logaddexp", "logaddexp2"), ("repeat", "tile"), ("dot", "outer"), ("det", "slogdet"),
     ("inv", "pinv"), ("vstack", "hstack"), ("abs", "sign"), ("absolute", "sign"), ("exp", "log"), ("sqrt", "exp"), ("sigmoid", "tanh"),
     ("softmax", "log_softmax"), ("rot90", "transpose"), ("multiply", "divide"), ("add", "subtract"), ("inner", "outer"),
-    ("maximum", "logaddexp"),
+    ("maximum", "logaddexp"), ("fft", "ifft"), ("rfft", "irfft", "fft", "ifft", "hfft"), ("deg2rad", "rad2deg"), ("radians", "degrees"),
+    ("eigvals", "eigvalsh"), ("cholesky", "inv"), ("solve", "matmul"), ("sum", "max"),
 )  # fmt: skip
 FAMILY_OF = {"sum": "averaged", "mean": "averaged", "maximum": "mask", "minimum": "mask", "tril": "triangle", "triu": "triangle"}
 DROPPED = {
@@ -50,6 +68,13 @@ def _owner(site: Site) -> Any:
     return owner
 
 
+def _not_one_number(value: Any, do: Callable, args: tuple, kwargs: Any) -> Any:
+    """The value of another function, if that leaves more of it than one number, or 0 and another one, where there were several."""
+    if isinstance(value, np.ndarray) and value.size > 1 and len(np.unique(value)) < min(3, len(np.unique(do(*args, **kwargs)))):
+        raise LookupError("nothing is left of it")
+    return value
+
+
 def calls(site: Site, pool: Pool) -> Iterator[Edit]:
     name = _name_of_call(site)
     if not name or not callable(site.do):
@@ -59,7 +84,8 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
         for other in group if name in group else ():
             if other != name and callable(getattr(owner, other, None)):
                 said = f"another function than `{name}` in {quote}"
-                change = lambda do, args, kw, names, other=other: getattr(getattr(do, "__self__", owner), other)(*args, **kw)
+                change = lambda do, args, kw, names, other=other: _not_one_number(
+                    getattr(getattr(do, "__self__", owner), other)(*args, **kw), do, args, kw)  # fmt: skip
                 yield Edit(1, FAMILY_OF.get(name, "function"), said, ("function", name, other), change)
     for other, helper in _helpers(site, name):
         said = f"another function than `{name}` in {quote}"
@@ -67,12 +93,16 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
     array = site.do.__self__ if is_method else site.args[0] if site.args else None
     for key, weights_of in pool.arrays.items() if name == "mean" and is_array(array) else ():
         said = f"a weighted mean in the place of {quote}"
-        yield Edit(1.6, "averaged", said, ("weighted", key), lambda do, a, k, n, f=weights_of, m=is_method: _weighted(do, a, k, f(n), m))
+        yield Edit(1.3, "averaged", said, ("weighted", key), lambda do, a, k, n, f=weights_of, m=is_method: _weighted(do, a, k, f(n), m))
+    if name in TAKEN_TOGETHER and hasattr(array, "ndim"):
+        yield from _masks(site, pool, array, name, is_method)
+        yield from _taken_out(site, name, is_method)
     if is_method or site.args:
         inner: Change = (lambda do, a, k, names: do.__self__) if is_method else lambda do, a, k, names: a[0]
         if shape_of(site.value) or name in ("item", "float", "int", "sum", "mean"):
-            cost = 1.3 if name in ("sum", "mean") else 1.5
-            yield Edit(cost, DROPPED.get(name, "function"), f"no `{name}` in {quote}", ("no call", name), inner)
+            yield Edit(1.1, DROPPED.get(name, "function"), f"no `{name}` in {quote}", ("no call", name), inner)
+    if name in ("std", "var", "cov") and "ddof" not in site.kwargs and isinstance(array, np.ndarray):
+        yield Edit(1.3, "normalisation", f"n - 1 for n in {quote}", ("ddof",), lambda do, a, k, n: do(*a, **k, ddof=1))
     if name in ("maximum", "minimum", "clip", "where") and len(site.args) > 1:
         yield Edit(2, "clipped" if name != "where" else "mask", f"no `{name}` in {quote}", ("no call", name, 1), lambda do, a, k, n: a[1])
     if name == "where" and len(site.args) == 3:
@@ -81,13 +111,24 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(2, "mask", text, ("where", 2), lambda do, a, k, n: a[2])
     elif len(site.args) == 2 and name not in ("full", "isinstance", "getattr", "reshape"):
         family = "permutation" if name == "swapaxes" else "order"
-        yield Edit(1.5, family, f"the arguments in another order in {quote}", ("arguments",), lambda do, a, k, n: do(a[1], a[0], **k))
+        cost = 1 if len({(kind_of(a), len(shape_of(a))) for a in site.args}) == 1 else 1.6
+        yield Edit(cost, family, f"the arguments in another order in {quote}", ("arguments",), lambda do, a, k, n: do(a[1], a[0], **k))
+    if isinstance(site.do, FunctionType) and 2 < len(site.args) < 6 and not of_library(site.do.__code__.co_filename):
+        for i, j in itertools.combinations(range(len(site.args)), 2):
+            text = f"the arguments in another order in {quote}"
+            yield Edit(1.5, "order", text, ("arguments", i, j), lambda do, a, k, n, i=i, j=j: do(*exchanged(a, i, j), **k))
+    if name in ("take_along_axis", "take") and len(site.args) > 1 and isinstance(site.args[0], np.ndarray):
+        text = f"each entry added at its index, and not taken from there, in {quote}"
+        for key, shape_in in pool.shapes.items():
+            yield Edit(1.4, "mask", text, ("scattered", key), lambda do, a, k, n, f=shape_in: _scattered(do, f(n), *a, **k))
+    if name == "put_along_axis" and len(site.args) > 2:
+        yield Edit(1, "overwritten", f"a sum of all that is written in {quote}", ("store", "add"), lambda do, a, k, n: _add_along(*a, **k))
     for word, value in site.kwargs.items():
         if word not in ("axis", "dim", "keepdims", "keepdim"):
             family = "integer" if word == "dtype" else "setting"
             text = f"another `{word}` in {quote}"
             without = lambda do, a, k, n, w=word: do(*a, **{key: v for key, v in k.items() if key != w})
-            yield Edit(1.5, family, text, ("no keyword", word), without)
+            yield Edit(1.2, family, text, ("no keyword", word), without)
             if isinstance(value, bool):
                 yield Edit(1, family, text, ("keyword", word), lambda do, a, k, n, w=word: do(*a, **{**k, w: not k[w]}))
     if name in ("cumsum", "cumprod", "cummax", "accumulate", "roll"):
@@ -118,6 +159,66 @@ def _helpers(site: Site, name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
         known = [(n, f) for n, f in site.do.__globals__.items() if isinstance(f, FunctionType)]
         alike = [(n, f) for n, f in known if f.__code__.co_argcount == count and not of_library(f.__code__.co_filename)]
         yield from [(n, f) for n, f in alike if n not in (name, site.function) and expression(f) is not None][:MOST_HELPERS]
+
+
+def _scattered(do: Any, shape: tuple[int, ...], array: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
+    """The other way: where `do` takes entry i from place j, entry i is added at place j."""
+    places = do(np.arange(math.prod(shape)).reshape(shape), *args, **kwargs)
+    return np.bincount(places.ravel(), array.ravel(), math.prod(shape)).reshape(shape)
+
+
+def _add_along(array: np.ndarray, index: np.ndarray, values: np.ndarray, axis: int = -1) -> None:
+    places = np.take_along_axis(np.arange(array.size).reshape(array.shape), index, axis)
+    np.add.at(array.reshape(-1), places, values)
+
+
+TAKEN_TOGETHER = ("sum", "mean")
+
+
+def _masks(site: Site, pool: Pool, array: Any, name: str, is_method: bool) -> Iterator[Edit]:
+    """The entries alone that a mask of the rule lets through."""
+    for mask, (value, value_of) in pool.masks.items():
+        if not is_mask(value, array):
+            continue
+        text = f"the entries alone where `{mask}` is {'True' if 'bool' in str(value.dtype) else '1'} in `{short(site.text())}`"
+        way = _weighted if name == "mean" else _of_some
+        change: Change = lambda do, a, k, names, f=value_of, way=way: _masked(do, a, k, f(names), way, is_method)
+        yield Edit(1.25, "mask", text, ("masked", mask), change)
+
+
+def _masked(do: Any, args: tuple, kwargs: Mapping[str, Any], mask: Any, way: Callable[..., Any], is_method: bool) -> Any:
+    array = do.__self__ if is_method else args[0]
+    return way(do, args, kwargs, mask * (array * 0 + 1), is_method)  # numbers of the array's dtype: a tensor's would be of float32
+
+
+def _taken_out(site: Site, name: str, is_method: bool) -> Iterator[Edit]:
+    """A factor of what is added up as a factor of the sum: g * sum(x) for sum(g * x)."""
+    node: Any = site.node
+    product = assigned(site, node.func.value if is_method else node.args[0] if node.args else None)
+    if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+        factors = [product.left, product.right]
+    elif isinstance(product, ast.Call) and getattr(product.func, "attr", "") == "multiply" and len(product.args) == 2:
+        factors = product.args
+    else:
+        return
+    for inside, outside in (factors, factors[::-1]):
+        text = f"`{short(site.text(outside))}` outside of the `{name}` in `{short(site.text())}`"
+        f, of = evaluated(inside), evaluated(outside)
+        change: Change = lambda do, a, k, names, f=f, of=of: _outside(do, a, k, f(names), of(names))
+        yield Edit(1.2, "early sum", text, ("outside", site.text(), site.text(outside)), change)
+
+
+def _outside(do: Any, args: tuple, kwargs: Mapping[str, Any], inside: Any, outside: Any) -> Any:
+    if shape_of(inside) != shape_of(outside):
+        raise LookupError("one of them is stretched")
+    own = is_array(getattr(do, "__self__", None))
+    return outside * (getattr(inside, do.__name__)(*args, **kwargs) if own else do(inside, *args[1:], **kwargs))
+
+
+def _of_some(do: Any, args: tuple, kwargs: Mapping[str, Any], mask: Any, is_method: bool) -> Any:
+    if is_method:
+        return getattr(do.__self__ * mask, do.__name__)(*args, **kwargs)
+    return do(args[0] * mask, *args[1:], **kwargs)
 
 
 def _weighted(do: Any, args: tuple, kwargs: Mapping[str, Any], weights: Any, is_method: bool) -> Any:
@@ -220,6 +321,9 @@ def axes(site: Site, pool: Pool) -> Iterator[Edit]:
         if not is_now or (isinstance(now, int) and axis != now):
             change = lambda do, a, k, n, axis=axis: with_it(do, a, k, axis)
             yield Edit(1 + 0.2 * is_now, "axis", f"another axis in {quote}", ("axis", now, axis), change)
+        if reduces and isinstance(now, int) and isinstance(axis, int) and not is_now and not keeps:
+            kept = lambda do, a, k, n, axis=axis: with_it(do, a, k, axis, True)
+            yield Edit(1.4, "axis", f"another axis, left with size 1, in {quote}", ("axis kept", now, axis), kept)
         if reduces and axis is not None and now is None:
             yield Edit(
                 1.5,

@@ -1,4 +1,4 @@
-"""The single changes that are tried at a place of a rule: a table of kinds of slips, the likeliest first.
+"""The single changes that are tried at a place of a rule: two tables of kinds of slips, the likeliest first.
 
 A change is a function of what the place does, its operands and the local variables, and gives another value. Nothing here knows
 an operation or a right formula.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,29 +16,44 @@ from typing import Any
 import numpy as np
 
 from ...run.reference import sum_to
-from .calls import axes, calls
+from .calls import AXIS_FIRST, axes, calls
 from .schema import IN_PLACE, Site, same, store, store_in_place
+from .statements import assignments, earlier_values, loops, moves, taken_apart
 from .values import (
+    Change,
     Edit,
     Pool,
+    assigned,
     elementwise,
+    evaluated,
     flipped,
     instead,
     is_array,
+    is_mask,
     is_number,
     kind_of,
     quote_of,
     shape_of,
     short,
+    size_in_words,
     then,
     transposed,
     with_axis,
 )
 
 
-def edits(site: Site, pool: Pool) -> Iterator[Edit]:
-    """All that is tried at this place."""
-    for look in (_names, _numbers, _operators, _unary, _comparisons, calls, axes, _indices, _stores, _returned, _orders, _factors, _values):
+def likely_edits(site: Site, pool: Pool) -> Iterator[Edit]:
+    """What is tried at this place before anything is tried that costs UNLIKELY."""
+    if site.block:
+        yield from moves(site)
+        return
+    for look in LIKELY_LOOKS:
+        yield from look(site, pool)
+
+
+def unlikely_edits(site: Site, pool: Pool) -> Iterator[Edit]:
+    """What costs at least UNLIKELY: nine in ten of all, which are not made where another change mends the rule."""
+    for look in () if site.block else UNLIKELY_LOOKS:
         yield from look(site, pool)
 
 
@@ -54,11 +70,32 @@ def _names(site: Site, pool: Pool) -> Iterator[Edit]:
             cost = 1.0 if shape_of(value) == shape_of(site.value) else 1.5
             yield Edit(cost, family, text, ("name", name, other), lambda do, a, k, names, other=other: names[other])
     for step in (1, -1) if is_number(site.value) else ():
-        yield Edit(1.5, "number", f"one more or one less than `{name}`", ("step", name, step), then(lambda v, s=step: v + s))
+        more = "more" if step > 0 else "less"
+        yield Edit(1.5, "number", f"one {more} than `{name}`", ("step", name, step), then(lambda v, s=step: v + s))
+    if isinstance(site.value, float) and 0 < site.value < 1 and site.value != 0.5:
+        yield Edit(1.3, "setting", f"1 - {name} in the place of `{name}`", ("rest", name), then(lambda v: 1 - v))
+    if kind == "size":
+        multiple = f"a multiple of `{name}`"
+        yield Edit(1.7, "places", multiple, ("multiple", name, 2), then(lambda v: 2 * v))
+        for key, size in pool.sizes.items():
+            yield Edit(2, "places", multiple, ("multiple", name, key), lambda do, a, k, names, f=size: do(*a) * f(names))
+        for other in {n for n, v in site.names.items() if is_number(v) and n != name} if _is_place(site) else ():
+            for said, way in (("plus", operator.add), ("less", operator.sub)):
+                yield Edit(1.9, "places", f"`{name}` {said} `{other}`", ("sum of sizes", name, other, said),
+                           lambda do, a, k, names, n=other, way=way: way(do(*a), names[n]))  # fmt: skip
     for key, value_of in (pool.arrays if kind == "array" else pool.sizes if kind == "size" else {}).items():
         if key not in site.names:
             family = "variable" if kind == "array" else "size"
-            yield Edit(2, family, text, ("name", name, key), lambda do, a, k, names, f=value_of: f(names))
+            said = f"{size_in_words(key)} in the place of `{name}`" if kind == "size" else text
+            yield Edit(1.45, family, said, ("name", name, key), lambda do, a, k, names, f=value_of: f(names))
+
+
+def _is_place(site: Site) -> bool:
+    """Is it in an index, or one of the bounds of a loop?"""
+    parent = site.parents[0]
+    if isinstance(parent, (ast.Assign, ast.AugAssign)):  # of what is written
+        return parent.value is not site.node
+    return isinstance(parent, (ast.Subscript, ast.Slice)) or (isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "range")
 
 
 def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -70,21 +107,60 @@ def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
         family = "size"
     elif isinstance(parent, (ast.Subscript, ast.Slice)):
         family = "places"
-    elif isinstance(parent, ast.keyword) and parent.arg in ("axis", "dim"):
+    elif _is_axis(site):
         family = "axis"
     elif isinstance(parent, ast.Compare):
         family = "mask"
     elif isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow) and parent.right is site.node:
         family = "power"
-    text = f"another number in the place of {site.text()}"
-    near = (-n, n + 1, n - 1, 2 * n, n / 2, 1 / n if n else 1, 0, 1, 2, 0.5, -1, 3, -2, 4, n + 0.5, n - 0.5, n * n)
+    text = f"another {'axis' if family == 'axis' else 'number'} in the place of {site.text()}"
+    turned, shift = text, _is_shift(site)
+    if shift:  # of np.roll
+        family, text, turned = "places", f"another shift than {site.text()}", f"a shift in the other direction than {site.text()}"
+    near: tuple[Any, ...] = (-n, n + 1, n - 1, 2 * n, n / 2, 0, 1, 2, 0.5, 1 / n if n else 1, -1, 3, -2, 4, n + 0.5, n - 0.5, n * n)
+    near = (0, -1, 1, -2, 2, -3) if family == "size" else near
     small = (1e-12, 1e-8, 1e-6, 1e-5, 1e-7, 1e-10, 1e-3) if 0 < abs(n) < 0.1 else ()
     for m in dict.fromkeys(near + small):
         if m != n and (isinstance(n, float) or m == int(m) or family not in ("places",)):
             m = int(m) if isinstance(n, int) and m == int(m) else m
-            yield Edit(1, family, text, ("number", n, m), lambda do, a, k, names, m=m: m)
+            cost = 1.3 if m == 0 and takes_away(site) else 1 if m in near[:9] else 1.4
+            said = turned if m == -n else f"no shift by {site.text()}" if shift and m == 0 else text
+            yield Edit(cost, family, said, ("number", n, m), lambda do, a, k, names, m=m: m)
     for key, size in pool.sizes.items():
-        yield Edit(1.5, "size" if family == "number" else family, text, ("number", n, key), lambda do, a, k, names, f=size: f(names))
+        yield Edit(1.3, "size" if family == "number" else family, text, ("number", n, key), lambda do, a, k, names, f=size: f(names))
+
+
+def takes_away(site: Site) -> bool:
+    """Would a 0 there take away a factor, all of a product, or what a size is less by? Then that is what is said."""
+    parent = site.parents[0]
+    if not isinstance(parent, ast.BinOp) or isinstance(parent.op, (ast.Mult, ast.Div)):
+        return isinstance(parent, ast.BinOp)
+    try:
+        return isinstance(parent.op, (ast.Add, ast.Sub)) and is_number(evaluated(parent)(site.names))
+    except Exception:  # it calls a function of the student's
+        return False
+
+
+def _is_axis(site: Site) -> bool:
+    """Is it the axis that a function is called with?"""
+    parent = site.parents[0]
+    if not isinstance(parent, ast.Call):
+        return False
+    name = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
+    return any(word.value is site.node for word in parent.keywords if word.arg in ("axis", "dim")) or (
+        name in AXIS_FIRST and any(a is site.node for a in parent.args)
+    )
+
+
+def _is_shift(site: Site) -> bool:
+    """Is it by how much np.roll moves?"""
+    call = next((p for p in site.parents[:2] if isinstance(p, ast.Call)), None)
+    inside = call is not None and getattr(call.func, "attr", "") == "roll"
+    return inside and not (isinstance(site.parents[0], ast.keyword) and site.parents[0].arg == "axis") and _position(call, site.node) < 2
+
+
+def _position(call: Any, node: ast.AST) -> int:
+    return next((k for k, a in enumerate(call.args) if getattr(a, "was", a) is node), 0)
 
 
 # ---------- operators
@@ -95,32 +171,91 @@ def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
         return
     quote, kind = f"`{short(site.text())}`", type(site.node.op)
     others = {
-        ast.Add: (("term sign", operator.sub), ("operation", operator.mul)),
-        ast.Sub: (("term sign", operator.add), ("operation", operator.mul)),
-        ast.Mult: (("division", operator.truediv), ("operation", operator.add), ("elementwise", operator.matmul)),
-        ast.Div: (("division", operator.mul), ("scale", operator.floordiv)), ast.FloorDiv: (("integer", operator.truediv),),
+        ast.Add: (("term sign", operator.sub), ("operation", operator.mul), ("operation", operator.truediv)),
+        ast.Sub: (("term sign", operator.add), ("operation", operator.mul), ("operation", operator.truediv)),
+        ast.Mult: (("division", operator.truediv), ("operation", operator.add), ("operation", operator.sub),
+                   ("elementwise", operator.matmul)),
+        ast.Div: (("division", operator.mul), ("scale", lambda a, b: _some(a // b)), ("operation", operator.add),
+                  ("operation", operator.sub)),
+        ast.FloorDiv: (("integer", operator.truediv),),
         ast.MatMult: (("elementwise", operator.mul),), ast.Pow: (("operation", operator.mul),),
         ast.BitAnd: (("mask", operator.or_),), ast.BitOr: (("mask", operator.and_),),
     }  # fmt: skip
     said = {"term sign": "the other sign in", "elementwise": "the other kind of product in"}
     for family, function in others.get(kind, ()):
-        yield Edit(1, family, f"{said.get(family, 'another operation in')} {quote}", ("operator", kind, function), instead(function))
+        cost = 1.1 if family in ("operation", "elementwise") else 1
+        if all(map(is_number, site.args)):  # n - (n - 1) is 1: of numbers many are right by chance
+            cost = 1.3
+        yield Edit(cost, family, f"{said.get(family, 'another operation in')} {quote}", ("operator", kind, function), instead(function))
     if kind in (ast.Sub, ast.Div, ast.MatMult, ast.Pow):
         family = {ast.Sub: "term sign", ast.Div: "division", ast.MatMult: "order"}.get(kind, "power")
-        yield Edit(1, family, f"the operands in the other order in {quote}", ("order", kind), instead(lambda a, b, do=site.do: do(b, a)))
+        order = "the other sign of" if kind is ast.Sub else "the operands in the other order in"
+        yield Edit(1, family, f"{order} {quote}", ("order", kind), instead(lambda a, b, do=site.do: do(b, a)))
     if kind is ast.MatMult:
         for left, right, turned in itertools.product((0, 1), (0, 1), (0, 1)):
             if left or right:
                 family, text = ("order", "transposes and the other order in") if turned else ("transposed", "a transpose more or less in")
                 yield Edit(1 + 0.5 * (left + right + turned - 1), family, f"{text} {quote}", ("matmul", left, right, turned),
                            instead(lambda a, b, le=left, ri=right, t=turned: _product(a, b, le, ri, t)))  # fmt: skip
+    if kind is ast.Mult and isinstance(site.node, ast.BinOp):
+        yield from _taken_in(site.node.left, assigned(site, site.node.right), 1)
+        yield from _taken_in(site.node.right, assigned(site, site.node.left), 0)
     family = {ast.Add: "extra term", ast.Sub: "extra term", ast.Pow: "power"}.get(kind, "factor")
     part = {"extra term": "one term less", "power": "no exponent"}.get(family, "one factor less")
-    yield Edit(1.5, family, f"{part} in {quote}", ("left", kind), instead(lambda a, b: a))
+    cost = 1.2
+    if family == "extra term" and all(map(is_number, site.args)):  # n - 1 for n, which may also be a factor of its own
+        family, cost = "number", 1.25
+    yield Edit(cost, family, f"{part} in {quote}", ("left", kind), instead(lambda a, b: a))
     if kind is not ast.Pow:
-        yield Edit(1.5, family, f"{part} in {quote}", ("right", kind), instead(lambda a, b: b if kind is not ast.Sub else -b))
+        yield Edit(cost, family, f"{part} in {quote}", ("right", kind), instead(lambda a, b: b if kind is not ast.Sub else -b))
     if kind is ast.Div:
         yield Edit(2, "reciprocal", f"one factor less in {quote}", ("right", kind, 1), instead(lambda a, b: 1 / b))
+
+
+def _taken_in(factor: Any, call: Any, place: int) -> Iterator[Edit]:
+    """A factor of a sum as a factor of what is added up: sum(g * x) for g * sum(x)."""
+    is_sum = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in SUMS
+    if not is_sum or not hasattr(call, "number"):
+        return
+    for name, rest in _without_one(factor):
+        text = f"`{name}` inside the `{call.func.attr}` of `{name} * ...`"
+        inside = {call.number: lambda do, a, k, names, name=name: _of_product(do, a, k, names[name])}
+        kept = evaluated(rest) if rest else None
+        change: Change = lambda do, a, k, names, r=kept: a[place] * r(names) if r else a[place]
+        yield Edit(1.2, "early sum", text, ("inside", name), change, inside)
+
+
+def _without_one(factor: Any) -> Iterator[tuple[str, Any]]:
+    """Of a product each factor that is a name, and what is left of the product without it."""
+    if isinstance(factor, ast.Name):
+        yield factor.id, None
+    elif isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Mult):
+        for part, other in ((factor.left, factor.right), (factor.right, factor.left)):
+            for name, rest in _without_one(part):
+                yield name, ast.copy_location(ast.BinOp(other, ast.Mult(), rest), factor) if rest else other
+
+
+SUMS = {"sum", "mean", "cumsum"}
+
+
+def _of_product(do: Any, args: tuple, kwargs: Any, factor: Any) -> Any:
+    array = getattr(do, "__self__", None)
+    return getattr(array * factor, do.__name__)(*args, **kwargs) if hasattr(array, "ndim") else do(args[0] * factor, *args[1:], **kwargs)
+
+
+def _exponents(site: Site, pool: Pool) -> Iterator[Edit]:
+    """n * x**n - 1, where the 1 belongs to the exponent."""
+    node = site.node
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)) or len(site.args) != 2 or not is_number(site.args[1]):
+        return
+    power, sign = node.left, 1 if isinstance(node.op, ast.Add) else -1
+    while isinstance(power, ast.UnaryOp) or (isinstance(power, ast.BinOp) and isinstance(power.op, (ast.Mult, ast.Div))):
+        sign *= -1 if isinstance(power, ast.BinOp) and isinstance(power.op, ast.Div) else 1
+        power = power.operand if isinstance(power, ast.UnaryOp) else power.right
+    if isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow):
+        base = evaluated(power.left)
+        yield Edit(1, "power", f"brackets around the exponent in `{short(site.text())}`", ("exponent",),
+                   lambda do, a, k, names: a[0] * base(names) ** (sign * a[1]))  # fmt: skip
 
 
 def _product(a: Any, b: Any, left: int, right: int, turned: int) -> Any:
@@ -148,19 +283,73 @@ def _comparisons(site: Site, pool: Pool) -> Iterator[Edit]:
             yield Edit(1.5, "mask", text, ("compare", "size"), instead(lambda a, b: site.do(abs(a), b)))
 
 
+def _sizes(site: Site, pool: Pool) -> Iterator[Edit]:
+    """x.shape[0], len(x) and x.size."""
+    if not isinstance(site.node, (ast.Subscript, ast.Call, ast.Attribute)) or kind_of(site.value) != "size":
+        return
+    quote = quote_of(site)
+    for key, size in pool.sizes.items():
+        yield Edit(1.2, "size", f"{size_in_words(key)} in the place of {quote}", ("size", key), lambda do, a, k, n, f=size: f(n))
+    for step in (1, -1):
+        yield Edit(1.5, "number", f"one more or one less than {quote}", ("step", site.text(), step), then(lambda v, s=step: v + s))
+    for mask, (value, value_of) in pool.masks.items():
+        if is_mask(value, np.empty(shape_of(value))):
+            true = True if "bool" in str(value.dtype) else 1
+            text = f"the number of entries where `{mask}` is {true} in the place of {quote}"
+            yield Edit(1.4, "mask", text, ("counted", mask), lambda do, a, k, names, f=value_of: f(names).sum(-1)[..., None])
+
+
 # ---------- indices and what is written
 
 
 def _indices(site: Site, pool: Pool) -> Iterator[Edit]:
     if not isinstance(site.node, ast.Subscript):
         return
-    text, index = f"another index in `{short(site.text())}`", site.args[1]
-    if isinstance(site.args[0], tuple) and is_number(site.value):  # one size of a shape
-        for key, size in pool.sizes.items():
-            yield Edit(1.2, "size", f"another size in the place of `{short(site.text())}`", ("size", key), lambda do, a, k, n, f=size: f(n))
+    quote, index = f"`{short(site.text())}`", site.args[1]
+    if isinstance(slice_of := getattr(site.node.slice, "was", site.node.slice), ast.BinOp) and isinstance(slice_of.op, ast.Sub):
+        text = f"0 for {quote} in the first step, where it is the last entry: index -1 counts from the end"
+        yield Edit(1.1, "places", text, ("wrapped",), lambda do, a, k, n: 0 * do(*a) if is_number(a[1]) and a[1] == -1 else do(*a))
     for key, other in _other_indices(index, site.args[0]):
-        yield Edit(1, "places", text, ("index", key), lambda do, a, k, n, f=other: do(a[0], f(a[1])))
-    yield Edit(1.5, "places", f"no index in `{short(site.text())}`", ("no index",), instead(lambda a, i: a))
+        said = WHERE.get(key[-1] if isinstance(key, tuple) and len(key) == 2 else "", "another index in")
+        yield Edit(1.2, "places", f"{said} {quote}", ("index", key), lambda do, a, k, n, f=other: do(a[0], f(a[1])))
+    if hasattr(site.args[0], "ndim"):  # not np.r_, which as an operand is asked for one entry after another
+        yield Edit(1.5, "places", f"no index in {quote}", ("no index",), instead(lambda a, i: a))
+    if isinstance(index, np.ndarray) and index.dtype.kind == "i" and isinstance(site.args[0], np.ndarray):
+        for key, shape in pool.shapes.items():
+            text = f"each entry added at its index, and not taken from there, in {quote}"
+            yield Edit(1.4, "mask", text, ("scattered", key), lambda do, a, k, names, f=shape: _scattered(a[0], a[1], f(names)))
+
+
+WHERE = {1: "the place after the one in", -1: "the place before the one in", "other end": "the place counted from the other end in",
+         "backwards": "the slice backwards in"}  # fmt: skip
+
+
+def _lost_indices(site: Site, pool: Pool) -> Iterator[Edit]:
+    """In a loop: the entry or the row of this turn, and not the whole."""
+    if not isinstance(site.node, (ast.Name, ast.Attribute)) or not is_array(site.value) or not site.value.ndim or _is_written_into(site):
+        return
+    if isinstance(site.parents[0], ast.Subscript) and getattr(site.parents[0].slice, "was", site.parents[0].slice) is not site.node:
+        return
+    for name in turns(site):
+        text = f"an index `{name}` of {quote_of(site)}"
+        for axis in range(min(site.value.ndim, 3)):
+            take: Change = lambda do, a, k, names, before=(slice(None),) * axis, i=name: do(*a)[(*before, names[i])]
+            yield Edit(1.7, "places", text, ("index put in", name, axis), take)
+
+
+def turns(site: Site) -> Iterator[str]:
+    """The numbers that say which turn of a loop it is."""
+    for parent in site.parents:
+        for loop in (parent, *getattr(parent, "generators", ())):
+            for node in ast.walk(getattr(loop, "target", None) or ast.Pass()) if isinstance(loop, (ast.For, ast.comprehension)) else ():
+                if isinstance(node, ast.Name) and isinstance(site.names.get(node.id), (int, np.integer)):
+                    yield node.id
+
+
+def _scattered(array: np.ndarray, index: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    out = np.zeros(shape, array.dtype)
+    np.add.at(out, index, array)
+    return out
 
 
 def _other_indices(index: Any, array: Any) -> Iterator[tuple[Any, Callable[..., Any]]]:
@@ -194,11 +383,17 @@ def _moved(part: slice, start: int, stop: int) -> slice:
     return slice(None if first == 0 else first, None if stop and last == 0 else last, part.step)
 
 
+ALL_ADDED = "all contributions added, as np.add.at does, in"
+
+
 def _stores(site: Site, pool: Pool) -> Iterator[Edit]:
     if site.do in (store, store_in_place):
         quote = f"`{short(site.text())}`"
         adds = lambda do, a, k, n: np.add.at(*a) if isinstance(a[0], np.ndarray) else store_in_place(*a)
-        yield Edit(1, "overwritten", f"a sum of all that is written in {quote}", ("store", "add"), adds)
+        index = site.args[1] if isinstance(site.args[1], tuple) else (site.args[1],)
+        is_added = site.do is store_in_place and any(isinstance(part, (np.ndarray, list)) for part in index)
+        text = f"{ALL_ADDED} {quote}" if is_added else f"a sum of all that is written in {quote}"
+        yield Edit(1, "overwritten", text, ("store", "add"), adds)
         if site.do is store_in_place:
             yield Edit(1.5, "overwritten", f"one value written in {quote}", ("store", "set"), lambda do, a, k, n: store(*a))
             other = lambda do, a, k, n: store_in_place(*a, operator.iadd if k["do"] is operator.isub else operator.isub)
@@ -236,29 +431,66 @@ def _is_whole(site: Site) -> bool:
     return not (isinstance(parent, ast.UnaryOp) or (isinstance(parent, ast.Attribute) and isinstance(node, ast.Name)))
 
 
-def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
-    """The same numbers turned, reversed, added up or with an axis more."""
-    if not is_array(site.value):
+def _is_written_into(site: Site) -> bool:
+    """Is it an array of which entries are set? In its place another array would take them, and they would be lost."""
+    parent: Any = site.parents[0]
+    targets = getattr(parent, "targets", [getattr(parent, "target", None)])
+    return any(isinstance(target, ast.Subscript) and target.value is site.node for target in targets)
+
+
+def _turns(site: Site, pool: Pool) -> Iterator[Edit]:
+    """The same numbers with the other sign, turned, with an axis more, or summed to the shape of an input."""
+    if not is_array(site.value) or _is_written_into(site):
         return
     n, quote = site.value.ndim, quote_of(site)
     is_less = n < max((len(shape_of(value)) for value in site.names.values()), default=0)  # has it lost an axis?
     for axis in range(-1, -n - 2, -1):
         yield Edit(
-            1.4 if is_less else 2.4,
+            1.4 if is_less else 2.6,
             "keepdims",
             f"an axis of size 1 put into {quote}",
             ("axis put in", axis),
             then(lambda v, a=axis: with_axis(v, a)),
         )
-    if not _is_whole(site):
+    if not _is_a_term(site):
         return
-    if isinstance(site.node, ast.Name) and isinstance(site.parents[0], ast.Call) and site.parents[0].func is site.node:
-        return
-    yield Edit(1.5, "sign", f"the other sign of {quote}", ("minus",), then(operator.neg))
+    yield Edit(1.5, "sign", f"the other sign of {quote}", ("minus", site.text()), then(operator.neg))
     if n > 1:
-        yield Edit(1.5, "transposed", f"a transpose more or less of {quote}", ("transposed",), then(transposed))
+        yield Edit(1.5, "transposed", f"a transpose more or less of {quote}", ("transposed", site.text()), then(transposed))
+    if isinstance(site.parents[0], (ast.Return, ast.Lambda, ast.Tuple)):
+        for key, goal in pool.shapes.items():
+            yield Edit(1.5, "not summed", f"{quote} summed to the shape of its input", ("shape", key),
+                       lambda do, a, k, names, f=goal: sum_to(do(*a, **k), f(names)))  # fmt: skip
+
+
+def _is_a_term(site: Site) -> bool:
+    """Is it a term, and no function that is called?"""
+    parent = site.parents[0]
+    return _is_whole(site) and not (isinstance(site.node, ast.Name) and isinstance(parent, ast.Call) and parent.func is site.node)
+
+
+def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
+    """The same numbers reversed, added up or with their axes in another order."""
+    if not is_array(site.value) or _is_written_into(site) or not _is_a_term(site):
+        return
+    n, quote = site.value.ndim, quote_of(site)
+    for name in ("axis", "dim") if n > 1 and isinstance(site.value, np.ndarray) else ():
+        if isinstance(site.names.get(name), int):
+            text = f"{quote} with its axes in another order"
+            to: Change = lambda do, a, k, names, axis=name: np.moveaxis(do(*a, **k), names[axis], -1)
+            back: Change = lambda do, a, k, names, axis=name: np.moveaxis(do(*a, **k), -1, names[axis])
+            yield Edit(2, "permutation", text, ("to the end", name), to)
+            yield Edit(2, "permutation", text, ("from the end", name), back)
+    for pair in itertools.combinations(range(n), 2) if n > 3 else ():
+        yield Edit(2.5, "not summed", f"{quote} added up along two axes", ("summed away", pair), then(lambda v, a=pair: v.sum(a)))
     for axis in range(-1, -n - 1, -1):
-        yield Edit(2.5, "flipped", f"the entries of {quote} in the other order", ("flipped", axis), then(lambda v, a=axis: flipped(v, a)))
+        yield Edit(
+            2.5,
+            "flipped",
+            f"the entries of {quote} in the other order",
+            ("flipped", axis, type(site.node)),
+            then(lambda v, a=axis: flipped(v, a)),
+        )
         yield Edit(2, "not summed", f"{quote} added up along an axis", ("summed", axis), then(lambda v, a=axis: v.sum(a, keepdims=True)))
         yield Edit(2.5, "size", f"the mean of {quote} along an axis", ("mean", axis), then(lambda v, a=axis: v.mean(a, keepdims=True)))
         yield Edit(2.5, "not summed", f"{quote} added up along an axis", ("summed away", axis), then(lambda v, a=axis: v.sum(a)))
@@ -268,14 +500,17 @@ def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
             "term",
             f"one more term beside {quote}: its own mean",
             ("centred", axis),
-            then(lambda v, a=axis: v - v.mean(a, keepdims=True)),
+            then(lambda v, a=axis: _some(v - v.mean(a, keepdims=True))),
         )
         yield Edit(3, "scan", f"a running sum of {quote}", ("running back", axis),
                    then(lambda v, a=axis: flipped(flipped(v, a).cumsum(a), a)))  # fmt: skip
-    if isinstance(site.parents[0], (ast.Return, ast.Lambda, ast.Tuple)):
-        for key, goal in pool.shapes.items():
-            yield Edit(1.5, "not summed", f"{quote} summed to the shape of its input", ("shape", key),
-                       lambda do, a, k, names, f=goal: sum_to(do(*a, **k), f(names)))  # fmt: skip
+
+
+def _some(value: Any) -> Any:
+    """The value, if it is not 0 everywhere: then nothing is missing, and it should not be there."""
+    if not np.any(value):
+        raise LookupError("nothing is left of it")
+    return value
 
 
 OF_AN_ARRAY: tuple[tuple[float, str, str, Callable], ...] = (
@@ -292,7 +527,7 @@ OF_A_SIZE: tuple[tuple[float, str, str, Callable], ...] = (
 
 def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
     """One more factor, divisor or term."""
-    if not (is_array(site.value) or isinstance(site.value, float)) or not _is_whole(site):
+    if not (is_array(site.value) or isinstance(site.value, float)) or not _is_whole(site) or _is_written_into(site):
         return
     quote = quote_of(site)
     is_sum = not (isinstance(site.parents[0], ast.BinOp) and isinstance(site.parents[0].op, (ast.Add, ast.Sub)))
@@ -300,16 +535,24 @@ def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
         for key, value_of in values.items():
             for number, (cost, family, what, way) in enumerate(ways):
                 if is_sum or not family.startswith("term"):
-                    change = lambda do, a, k, n, f=value_of, way=way: way(do(*a, **k), f(n))
+                    change = lambda do, a, k, n, f=value_of, way=way: _some(way(do(*a, **k), f(n)))
                     yield Edit(cost, family, f"{what} {quote}", (number, key, family), change)
-    for c in (2, 0.5, 3, 4, 1 / 3, 0.25):
-        yield Edit(2, "constant", f"one more number as a factor of {quote}", ("times", c), then(lambda v, c=c: v * c))
+    for mask, (value, value_of) in pool.masks.items() if is_array(site.value) else ():
+        if not is_mask(value, site.value):
+            continue
+        times: Change = lambda do, a, k, n, f=value_of: _some(do(*a, **k) * f(n))
+        yield Edit(2, "mask", f"the mask `{mask}` as a factor of {quote}", ("masked", mask), times)
+    for c in (2, 0.5, 3, 4, 1 / 3, 0.25, *UNITS):
+        said = "another unit of angles, or another logarithm, in" if c in UNITS else "one more number as a factor of"
+        yield Edit(2, "constant", f"{said} {quote}", ("times", c), then(lambda v, c=c: v * c))
     for c in (1, -1, 0.5, 1e-5, 1e-8, 1e-6, 1e-12):
-        yield Edit(3 if abs(c) == 1 else 3.5, "term", f"one more number added to {quote}", ("plus", c), then(lambda v, c=c: v + c))
+        yield Edit(3 if abs(c) == 1 else 3.5, "term", f"one more number added to {quote}", ("plus", c), then(lambda v, c=c: _some(v + c)))
 
+
+UNITS = (math.pi / 180, 180 / math.pi, math.log(10), 1 / math.log(10), math.log(2), 1 / math.log(2))
 
 FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "square": ("power", lambda v: v**2), "root": ("power", lambda v: v**0.5), "reciprocal": ("power", lambda v: 1 / v),
+    "root": ("power", lambda v: v**0.5), "reciprocal": ("power", lambda v: 1 / v),
     "1 - v": ("term", lambda v: 1 - v), "abs": ("function", abs), "1 - v^2": ("power", lambda v: 1 - v**2),
     "cube": ("power", lambda v: v**3), "reciprocal square": ("power", lambda v: 1 / v**2), "power 3/2": ("power", lambda v: v**1.5),
     "v (1 - v)": ("factor", lambda v: v * (1 - v)), "logistic": ("function", lambda v: 1 / (1 + elementwise("exp", -v))),
@@ -318,11 +561,29 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
+def _squares(site: Site, pool: Pool) -> Iterator[Edit]:
+    """The square of the value in its place."""
+    if (is_array(site.value) or isinstance(site.value, float)) and not _is_written_into(site):
+        yield Edit(1.4, "power", f"a power of {quote_of(site)}", ("f", "square"), then(lambda v: _some(v**2)))
+
+
 def _values(site: Site, pool: Pool) -> Iterator[Edit]:
-    """A function of the value in its place."""
-    if is_array(site.value) or isinstance(site.value, float):
+    """Another function of the value in its place."""
+    if (is_array(site.value) or isinstance(site.value, float)) and not _is_written_into(site):
         said = {"power": "a power of", "term": "one more term beside", "factor": "one more factor beside"}
         for name, (family, function) in FUNCTIONS.items():
-            yield Edit(
-                1.9 if name == "square" else 3, family, f"{said.get(family, 'a function of')} {quote_of(site)}", ("f", name), then(function)
-            )
+            text = f"{said.get(family, 'a function of')} {quote_of(site)}"
+            yield Edit(3, family, text, ("f", name), then(lambda v, f=function: _some(f(v))))
+        if isinstance(site.value, np.ndarray) and site.value.ndim > 1 and site.value.shape[-1] == site.value.shape[-2]:
+            yield Edit(2, "function", f"the inverse of {quote_of(site)}", ("inverse",), then(np.linalg.inv))
+            yield Edit(2, "term", f"one more term beside {quote_of(site)}: the identity", ("identity",), then(_with_identity))
+
+
+def _with_identity(value: np.ndarray) -> np.ndarray:
+    return value + np.eye(value.shape[-1])
+
+
+UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
+LIKELY_LOOKS = (_names, earlier_values, _numbers, _sizes, _exponents, _operators, _unary, _comparisons, calls, axes, loops, _indices,
+                _lost_indices, _stores, assignments, taken_apart, _returned, _turns, _squares)  # fmt: skip
+UNLIKELY_LOOKS = (_orders, _factors, _values)

@@ -1,4 +1,4 @@
-"""A rule with all its variants in one: each name, number, operation and call asks at run time whether it is changed.
+"""A rule with all its variants in one: each name, number, call and block asks at run time whether it is changed.
 
 Mutation testing calls this a schema (Untch, Offutt and Harrold, 1993): the source is compiled once, and not once for each change.
 """
@@ -10,18 +10,21 @@ import copy
 import linecache
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType
+from functools import cached_property
+from types import FrameType, FunctionType
 from typing import Any
 
 from autolab.formula import Function, definition
 
 from ...run.meter import TooLong, of_library
+from .blocks import PLACE, Block, InLoop, add_moves_across, has_an_order, reassigned
 
 MOST_HELPERS = 6  # functions of the same file that a rule calls
 SLOWER = 20  # times the visits of the first run: then it is a loop without end
-ASK, OPERATOR = "_ask_", "_operator_{}_"  # names in the changed source
+ASK, KNOW, OPERATOR = "_ask_", "_know_", "_operator_{}_"  # names in the changed source
 
 
 def same(value: Any) -> Any:
@@ -48,7 +51,7 @@ OPERATORS: dict[type, Callable] = {
 IN_PLACE = {ast.Add: operator.iadd, ast.Sub: operator.isub, ast.Mult: operator.imul, ast.Div: operator.itruediv}
 NAMES = {OPERATOR.format(kind.__name__): f for kind, f in OPERATORS.items()}
 NAMES |= {OPERATOR.format("I" + kind.__name__): f for kind, f in IN_PLACE.items()}
-NAMES |= {OPERATOR.format(f.__name__): f for f in (same, operator.getitem, store, store_in_place)}
+NAMES |= {OPERATOR.format(f.__name__): f for f in (same, operator.getitem, store, store_in_place, range)}
 
 
 @dataclass(eq=False)
@@ -67,10 +70,26 @@ class Site:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     value: Any = None
     names: Mapping[str, Any] = field(default_factory=dict)  # local variables
+    block: Block | None = None  # of a statement: the one that it is in
+    stores: list[Site] = field(default_factory=list)  # of a name: where it is given another value
+    past: dict[int, Any] = field(default_factory=dict)  # earlier values in this run
+
+    @property
+    def asks(self) -> int:
+        """The number of its question: a block asks for all its statements."""
+        return self.block.number if self.block else self.number
 
     def text(self, node: ast.AST | None = None) -> str:
         """The source of the place, or of a node around it, on one line."""
-        node = node or self.node
+        return self._text if node is None else self._text_of(node)
+
+    @cached_property
+    def _text(self) -> str:
+        return self._text_of(self.node)
+
+    def _text_of(self, node: ast.AST) -> str:
+        if isinstance(node, (ast.For, ast.While, ast.If)):
+            return linecache.getline(self.file, node.lineno).strip()
         lines = [line.encode() for line in linecache.getlines(self.file)[node.lineno - 1 : node.end_lineno]]  # type: ignore[attr-defined]
         if len(lines) == 1:
             return lines[0][node.col_offset : node.end_col_offset].decode()  # type: ignore[attr-defined]
@@ -81,7 +100,7 @@ class _Plain(ast.NodeTransformer):
     """A node without the questions in it."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        asked = isinstance(node.func, ast.Name) and node.func.id == ASK
+        asked = isinstance(node.func, ast.Name) and node.func.id in (ASK, KNOW)
         return self.visit(node.was) if asked else self.generic_visit(node)  # type: ignore[attr-defined]
 
 
@@ -93,6 +112,7 @@ class Schema:
 
     def __init__(self, methods: Mapping[str, Callable]):
         self.sites: list[Site] = []
+        self.past: dict[int, Any] = {}
         self.changes: dict[int, Callable] = {}
         self.visits, self.most = 0, sys.maxsize
         self.noting: set[int] | None = None
@@ -105,6 +125,7 @@ class Schema:
     def run(self, call: Callable[[], Any], changes: Mapping[int, Callable]) -> Any:
         """What a call gives with these changes."""
         self.changes, self.visits = dict(changes), 0
+        self.past.clear()
         try:
             return call()
         finally:
@@ -121,21 +142,35 @@ class Schema:
     def ask(self, number: int, do: Callable, /, *args: Any, **kwargs: Any) -> Any:
         """What every site calls: do it, or do what is there instead."""
         self.visits += 1
+        if self.noting is None and number not in self.changes and self.visits <= self.most:
+            return do(*args, **kwargs)
+        return self._looked_at(number, do, args, kwargs, sys._getframe(1))
+
+    def know(self, number: int, value: Any, /) -> Any:
+        """The same for a name or a number: half of all sites have a value and do nothing."""
+        self.visits += 1
+        if self.noting is None and number not in self.changes and self.visits <= self.most:
+            return value
+        return self._looked_at(number, same, (value,), {}, sys._getframe(1))
+
+    def _looked_at(self, number: int, do: Callable, args: tuple, kwargs: Mapping[str, Any], frame: FrameType) -> Any:
+        """A site that is changed, or noted on the first run."""
         if self.visits > self.most:
             raise TooLong
         if (change := self.changes.get(number)) is not None:
-            return change(do, args, kwargs, sys._getframe(1).f_locals)
+            return change(do, args, kwargs, frame.f_locals)
         if self.noting is None or number in self.noting:
             return do(*args, **kwargs)
         self.noting.add(number)
         site = self.sites[number]
-        site.do, site.args, site.kwargs, site.names = do, args, kwargs, dict(sys._getframe(1).f_locals)
+        site.do, site.args, site.kwargs = do, args, kwargs
+        site.names = {name: value for name, value in frame.f_locals.items() if name != PLACE}
         site.value = do(*args, **kwargs)
         return site.value
 
     def visited(self) -> Iterator[Site]:
         """The sites that the first run came to."""
-        return (site for site in self.sites if site.do is not None)
+        return (site for site in self.sites if self.sites[site.asks].do is not None)
 
     def _instrumented(self, function: Any, is_forward: bool = False, is_helper: bool = False) -> Callable | None:
         node = definition(function)
@@ -143,10 +178,10 @@ class Schema:
             return None
         closed = dict(zip(function.__code__.co_freevars, (_contents(cell) for cell in function.__closure__ or ()), strict=True))
         if not is_helper:
-            self.names |= {**function.__globals__, **closed, **NAMES, ASK: self.ask}
+            self.names |= {**function.__globals__, **closed, **NAMES, ASK: self.ask, KNOW: self.know}
         file = function.__code__.co_filename
-        instrument = _Instrument(self.sites, file, function.__name__, is_helper=is_helper, is_forward=is_forward)
-        made = instrument.function(copy.deepcopy(node), self.names)
+        instrument = _Instrument(self.sites, file, function.__name__, is_helper=is_helper, is_forward=is_forward, past=self.past)
+        made = instrument.function(node, self.names)
         made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         if not is_helper and not is_forward:
             self._instrument_helpers(function, file)
@@ -172,15 +207,28 @@ def _contents(cell: Any) -> Any:
         return None
 
 
+def _question(number: int, do: ast.expr | str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.Call:
+    asks = ast.Name(KNOW if do == "same" else ASK, ast.Load())
+    if do != "same":
+        args = (ast.Name(OPERATOR.format(do), ast.Load()) if isinstance(do, str) else do, *args)
+    return ast.Call(asks, [ast.Constant(number), *args], keywords or [])
+
+
 class _Instrument(ast.NodeTransformer):
     """Puts a question in the place of each expression that can be changed."""
 
     def __init__(self, sites: list[Site], file: str, name: str, **kind: Any):
         self.sites, self.file, self.name, self.kind = sites, file, name, kind
         self.around: list[ast.AST] = []
+        self.written: dict[ast.AST, ast.stmt] = {}  # of the statements, as they were
+        self.reassigned: set[str] = set()
+        self.stores: dict[str, list[Site]] = defaultdict(list)
+        self.bodies: dict[ast.AST, Block | None] = {}  # of the loops
 
     def function(self, node: Function, names: dict[str, Any]) -> Any:
         """The function with its questions."""
+        node, written = copy.deepcopy(node), node
+        self.written = {new: old for new, old in zip(ast.walk(node), ast.walk(written), strict=True) if isinstance(old, ast.stmt)}
         self.around = [node]
         node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
         node.args.kw_defaults = [d and ast.Constant(None) for d in node.args.kw_defaults]
@@ -191,7 +239,8 @@ class _Instrument(ast.NodeTransformer):
         for argument in ast.walk(node.args):
             if isinstance(argument, ast.arg):
                 argument.annotation = None
-        node.body = [self.visit(statement) for statement in node.body]
+        self.reassigned = reassigned(node)
+        node.body, _ = self.block(node.body)
         before = names.get(node.name)
         exec(compile(ast.fix_missing_locations(ast.Module([node], [])), self.file, "exec"), names)
         made = names[node.name]
@@ -208,13 +257,54 @@ class _Instrument(ast.NodeTransformer):
 
     def asked(self, node: Any, do: ast.expr | str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.expr:
         """The question that takes the place of a node."""
-        site = Site(len(self.sites), node, tuple(self.around[-2::-1]), self.file, self.name, **self.kind)
-        self.sites.append(site)
-        if isinstance(do, str):
-            do = ast.Name(OPERATOR.format(do), ast.Load())
-        call: Any = ast.Call(ast.Name(ASK, ast.Load()), [ast.Constant(site.number), do, *args], keywords or [])
+        node.number = self.site(node, self.around[-2::-1]).number
+        call: Any = _question(node.number, do, *args, keywords=keywords)
         call.was = node
         return ast.copy_location(call, node)
+
+    def site(self, node: ast.AST, around: Sequence[ast.AST], block: Block | None = None) -> Site:
+        """A new one, with a number."""
+        stores = self.stores[node.id] if isinstance(node, ast.Name) else []
+        self.sites.append(Site(len(self.sites), node, tuple(around), self.file, self.name, block=block, stores=stores, **self.kind))
+        return self.sites[-1]
+
+    def block(self, body: list[ast.stmt], kind: type[Block] = Block) -> tuple[list[ast.stmt], Block | None]:
+        """The statements of a block, which asks for their order if they may have another one."""
+        body = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))] or body  # without docstring
+        if not has_an_order(body, is_inner=len(self.around) > 1):
+            return [self.visit(statement) for statement in body], None
+        around = self.around[::-1]
+        site = self.site(body[0], around)
+        written = [self.written[statement] for statement in body]
+        site.block = block = kind(site.number, written, _question(site.number, "range", ast.Constant(len(body))))
+        for k, statement in enumerate(body):
+            self.site(block.statements[k], around, block)
+            block.put(k, self.visit(statement))
+            if inner := self.bodies.get(statement):
+                add_moves_across(block, k, inner)
+        return [block.loop], block
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.iter = self.visit(node.iter)
+        return self._visit_body(node, InLoop)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        node.test = self.visit(node.test)
+        return self._visit_body(node, InLoop)
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        node.test = self.visit(node.test)
+        return self._visit_body(node, Block)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.body, _ = self.block(node.body)
+        return node
+
+    def _visit_body(self, node: Any, kind: type[Block]) -> ast.AST:
+        node.body, self.bodies[node] = self.block(node.body, kind)
+        if node.orelse:
+            node.orelse, _ = self.block(node.orelse)
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return self.asked(node, "same", node) if isinstance(node.ctx, ast.Load) else node
@@ -286,6 +376,10 @@ class _Instrument(ast.NodeTransformer):
         if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Subscript):
             array, index = self.visit(target.value), self._index(target.slice)
             return ast.copy_location(ast.Expr(self.asked(node, "store", array, index, self.visit(node.value))), node)
+        if len(node.targets) == 1 and isinstance(target, ast.Name) and target.id in self.reassigned:
+            value = self.asked(node, "same", self.visit(node.value))
+            self.stores[target.id].append(self.sites[-1])
+            return ast.copy_location(ast.Assign(node.targets, value), node)
         return self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
@@ -294,8 +388,9 @@ class _Instrument(ast.NodeTransformer):
             return ast.copy_location(ast.AugAssign(node.target, node.op, value), node)
         do = "I" + kind.__name__
         if isinstance(node.target, ast.Name):
-            now = ast.Name(node.target.id, ast.Load())
-            return ast.copy_location(ast.Assign([node.target], self.asked(node, do, now, value)), node)
+            value = self.asked(node, do, ast.Name(node.target.id, ast.Load()), value)
+            self.stores[node.target.id].append(self.sites[-1])
+            return ast.copy_location(ast.Assign([node.target], value), node)
         if isinstance(node.target, ast.Subscript):
             array, index = self.visit(node.target.value), self._index(node.target.slice)
             operation = ast.keyword("do", ast.Name(OPERATOR.format(do), ast.Load()))

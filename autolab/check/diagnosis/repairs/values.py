@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ class Edit(NamedTuple):
     what: str
     key: Any
     change: Change
+    others: Mapping[int, Change] = {}  # what changes besides, at the sites with these numbers
 
 
 class Pool(NamedTuple):
@@ -28,6 +30,8 @@ class Pool(NamedTuple):
     arrays: Mapping[Any, Callable[[Mapping[str, Any]], Any]]
     sizes: Mapping[Any, Callable[[Mapping[str, Any]], Any]]
     shapes: Mapping[Any, Callable[[Mapping[str, Any]], Any]]
+    # by its source: its value on the first run, and how it is found
+    masks: Mapping[str, tuple[Any, Callable[[Mapping[str, Any]], Any]]] = {}
 
 
 def is_array(value: Any) -> bool:
@@ -38,6 +42,14 @@ def is_array(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """A plain number, not an array."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_)) and not shape_of(value)
+
+
+def is_mask(value: Any, array: Any) -> bool:
+    """Does it choose some of the entries of an array, with True and False or with 1 and 0?"""
+    if value is array or not hasattr(value, "dtype") or shape_of(value) != shape_of(array) or not shape_of(value):
+        return False
+    flat = np.ravel(value if isinstance(value, np.ndarray) else value.detach().numpy())
+    return flat.dtype.kind == "b" or (flat.dtype.kind == "f" and bool(np.all((flat == 0) | (flat == 1))) and 0 < flat.sum() < flat.size)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -74,6 +86,35 @@ def with_axis(value: Any, axis: int) -> Any:
     return np.expand_dims(value, axis) if isinstance(value, (np.ndarray, np.generic)) else value.unsqueeze(axis)
 
 
+def exchanged(values: tuple, i: int, j: int) -> tuple:
+    """The same with two in each other's place."""
+    return tuple(values[{i: j, j: i}.get(k, k)] for k in range(len(values)))
+
+
+def evaluated(node: ast.expr) -> Callable[[Mapping[str, Any]], Any]:
+    """What an expression of the rule gives where it is asked again, of the local variables and NumPy."""
+    code = compile(ast.Expression(ast.fix_missing_locations(node)), "expression", "eval")
+    return lambda names: eval(code, {"np": np}, dict(names))
+
+
+def assigned(site: Site, node: Any) -> Any:
+    """What a name is given, if the function gives it one value and that is an expression; another node is itself."""
+    if not isinstance(node, ast.Name):
+        return node
+    every = [n for n in ast.walk(site.parents[-1]) if isinstance(n, (ast.Assign, ast.AugAssign, ast.For))]
+    stored = [n for n in every if any(isinstance(t, ast.Name) and t.id == node.id for t in _targets(n))]
+    if len(stored) != 1 or not isinstance(stored[0], ast.Assign):
+        return node
+    value: Any = stored[0].value
+    while hasattr(value, "was"):
+        value = value.was
+    return value
+
+
+def _targets(node: Any) -> list[ast.AST]:
+    return [t for target in getattr(node, "targets", None) or [node.target] for t in ast.walk(target)]
+
+
 def instead(function: Callable[..., Any]) -> Change:
     """A change that does something else with the same operands."""
     return lambda do, args, kwargs, names: function(*args, **kwargs)
@@ -91,3 +132,14 @@ def short(text: str, most: int = 50) -> str:
 def quote_of(site: Site) -> str:
     """The source of a place in quotes, cut to one short line."""
     return f"`{short(site.text())}`"
+
+
+def size_in_words(key: Any) -> str:
+    """What a size is called by its key in a pool: a name of the rule, or an array of the call and its axis."""
+    if not isinstance(key, tuple):
+        return f"`{key}`"
+    name, axis = key
+    if name == "the call's":
+        return str(axis)
+    of = "the result" if name == "out" else name
+    return f"the number of entries of {of}" if axis is None else f"the size of axis {axis} of {of}"

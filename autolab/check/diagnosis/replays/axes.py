@@ -112,8 +112,8 @@ RULE = "is what belongs to another axis: its sums go {}"
 LIFTED = "belongs in part to another axis: g is spread {}"
 SPREAD = "belongs in part to another axis: the axis that forward removed is put back elsewhere, and so g is spread {}"
 RESULT = "belongs in part to another axis: what forward gives is taken {}, and the rest along the right one"
-VALUES = "belongs in part to another axis: what is worked out from {x} alone goes {}, and the sums over g along the right one"
-SUMS = "belongs in part to another axis: the sums over g go {}, and what is worked out from {x} alone along the right one"
+VALUES = "belongs in part to another axis: what is worked out without g goes {}, and the sums over g along the right one"
+SUMS = "belongs in part to another axis: the sums over g go {}, and what is worked out without g along the right one"
 ONLY = "is what belongs to another axis: the {} in it goes {}"
 STEP = "belongs in part to another axis: the {} in it goes {}"
 
@@ -134,13 +134,16 @@ def other_axes(first: Observation, x: str) -> Iterator[Family]:
             yield from _that_fit(first, x, RESULT, partial(_row_result, way=way), way.step(first, x).names["axis"], first.want[x].ndim)
         calls, relevant = calls_of(first, x, way), calls_that_count(first, x, way)
         steps = {k: call for k, call in enumerate(calls) if call.kind == "along"}
-        for text, some in _groups(first, x, way, steps, [k for k in steps if k in relevant]):
+        groups = [*_groups(first, x, way, steps, [k for k in steps if k in relevant])]
+        if isinstance(way, Steps):  # a change costs most there: one step alone is likeliest
+            groups.sort(key=lambda group: len(group[1]) > 1)
+        for text, some in groups:
             # A sum may be divided by the size of the other axis, and a mean by the size of the right one.
             averages = [a for a in ("sum", "mean") if any(steps[k].name in AVERAGED[a] for k in some)]
             for average in ("", *averages):
                 look = partial(_replayed, way=way, some=some, average=average)
                 call = steps[some[0]]
-                yield from _that_fit(first, x, text, look, call.axis, call.array.ndim, way=way)
+                yield from _that_fit(first, x, text, look, call.axis, call.array.ndim, way=way, alone=len(some) == 1)
 
 
 def _end(axis: Any, ndim: int, at: Callable) -> tuple[int, ...]:
@@ -152,9 +155,10 @@ Look = Callable[..., Any]  # of an observation, an input and what takes another 
 
 def _that_fit(
     first: Observation, x: str, text: str, look: Look, right: Any, ndim: int, targets: Mapping[str, Callable] = TARGETS, way: Any = None,
+    alone: bool = False,
 ) -> Iterator[Family]:  # fmt: skip
     """For each axis that can be taken instead, if what comes of it is what the first call gave."""
-    fits: dict[tuple[int, ...], bool] = {}
+    fits: dict[tuple[int, ...], bool] = {all_axes(_plain(right), ndim): False} if alone else {}  # along the right axes nothing is changed
     for said, to in targets.items():
         try:
             axes = all_axes(to(_plain(right), ndim), ndim)

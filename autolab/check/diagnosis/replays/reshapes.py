@@ -22,7 +22,7 @@ from ..budget import ROW, UNLIKELY, affordable
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from ..replay import Unnoted
-from .stepwise import row_in_words
+from ..step_names import with_article
 from .traces import RowRun, Trace
 
 RESHAPES = ("reshape", "view", "unflatten")
@@ -37,16 +37,44 @@ def find_reshape(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if trace is None or wrong[0].reference.elementwise:
         return None
     work = ROW * len(trace.rows)
+    for text, changed in _never_taken_off(trace):
+        if affordable(wrong[0], work, UNLIKELY) and _fit(wrong, x, gives := partial(_gives_with, changed=changed)):
+            return _kept(wrong, Mistake("term", text, len(wrong) > 1), gives)
     for number, run in enumerate(trace.rows):
         for _, (family, text, settings) in zip(range(MOST), _others(trace, number, run), strict=False):
-            if affordable(wrong[0], work, UNLIKELY) and all(_gives(trace_of(o), {number: settings}, o, x) for o in wrong):
-                return Mistake(family, text, len(wrong) > 1 and family == "axis", parts=("setting", "size") * (family == "axis"))
+            if affordable(wrong[0], work, UNLIKELY) and _fit(wrong, x, gives := partial(_gives_with, changed={number: settings})):
+                sure, parts = len(wrong) > 1 and family == "axis", ("setting", "size") * (family == "axis")
+                return _kept(wrong, Mistake(family, text, sure, parts=parts), gives)
     for right, text, changed in _other_axes(trace):
         if affordable(wrong[0], 2 * work, UNLIKELY) and all(
             _gives(trace_of(o), changed, o, x) or _gives(trace_of(o), changed, o, x, right) for o in wrong
         ):
             return Mistake("axis", text, parts=("setting",))
     return find_other_forward(wrong, x)
+
+
+Gives = Callable[[Observation, str], bool]
+
+
+def _fit(wrong: Sequence[Observation], x: str, gives: Gives) -> bool:
+    return all(gives(o, x) for o in wrong)
+
+
+def _gives_with(o: Observation, x: str, changed: Changed) -> bool:
+    return _gives(trace_of(o), changed, o, x)
+
+
+def _kept(wrong: Sequence[Observation], found: Mistake, gives: Gives) -> Mistake:
+    """What explains one input is tried first for the others, for which less is left to spend."""
+    wrong[0].memo["other forward"] = found, gives
+    return found
+
+
+@quiet
+def find_same_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The other computation that explains the gradient for another input, if it explains this one as well."""
+    found, gives = wrong[0].memo.get("other forward", (None, None))
+    return found if found and _fit(wrong, x, gives) else None
 
 
 def trace_of(o: Observation) -> Trace | None:
@@ -72,12 +100,12 @@ def _other_axes(trace: Trace) -> Iterator[tuple[int, str, Changed]]:
             named.setdefault(axis, []).append(number)
     for axis, numbers in named.items():
         for some in [[k] for k in numbers] + [numbers] * (len(numbers) > 1):
-            words = " and the ".join(dict.fromkeys(row_in_words(trace.rows[k].row.name) for k in some))
+            words = " and ".join(dict.fromkeys(with_article(trace.names[k]) for k in some))
             for other in range(-3, 2):
                 settings = {"axis": (other,) if isinstance(axis, tuple) else other}
                 verb = "goes" if len(some) == 1 else "go"
                 right = axis[0] if isinstance(axis, tuple) else axis
-                yield right, f"is what belongs to another axis: the {words} in it {verb} along axis {other}", dict.fromkeys(some, settings)
+                yield right, f"is what belongs to another axis: {words} in it {verb} along axis {other}", dict.fromkeys(some, settings)
 
 
 def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -95,11 +123,11 @@ def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, 
                 if index != key[place]:
                     text = f"belongs to another entry than forward takes: it is right for number {index} of them"
                     yield "places", text, {"key": (*key[:place], index, *key[place + 1 :])}
-    if run.row.name in ("sub", "add", "div") and _is_of_others(trace, number, run):
-        what = {"sub": "takes off", "add": "adds", "div": "divides by"}[run.row.name]
-        yield "term", f"is right for a computation that never {what} {_taken_off(trace, run)}", SKIPPED
+    if run.row.name in WITHOUT and _is_of_others(trace, number, run):
+        yield "term", f"is right for a computation that never {WITHOUT[run.row.name]} {_taken_off(trace, run)}", SKIPPED
 
 
+WITHOUT = {"sub": "takes off", "add": "adds", "div": "divides by"}
 SKIPPED: Mapping[str, Any] = {"skipped": True}
 
 
@@ -108,9 +136,22 @@ def _is_of_others(trace: Trace, number: int, run: RowRun) -> bool:
     return len(run.sources) == 2 and all(isinstance(s, int) for s in run.sources) and run.sources[1] >= trace.inputs
 
 
-def _taken_off(trace: Trace, run: RowRun) -> str:
-    made = next((r for r in trace.rows if run.sources[1] in r.places), None)
-    return f"the result of {row_in_words(made.row.name)}" if made else "another value"
+def _taken_off(trace: Trace, run: RowRun, of_all: bool = False) -> str:
+    made = next((k for k, r in enumerate(trace.rows) if run.sources[1] in r.places), None)
+    if made is None:
+        return "another value"
+    return f"the result of {trace.names.words[made] if of_all else trace.names[made]}"
+
+
+def _never_taken_off(trace: Trace) -> Iterator[tuple[str, Changed]]:
+    """All the means that are taken off, or all the sums that something is divided by, of several inputs at once."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for number, run in enumerate(trace.rows):
+        if run.row.name in WITHOUT and _is_of_others(trace, number, run):
+            alike.setdefault((run.row.name, _taken_off(trace, run, of_all=True)), []).append(number)
+    for (name, what), numbers in alike.items():
+        if len(numbers) > 1:
+            yield f"is right for a computation that never {WITHOUT[name]} {what}, at no step", dict.fromkeys(numbers, SKIPPED)
 
 
 # What a row is taken for: the mistake, the row, what is in its place, and what both are called.
@@ -129,14 +170,17 @@ def find_other_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if trace is None or wrong[0].reference.elementwise:
         return None
     for _, (family, text, change) in zip(range(MOST_FORWARDS), _other_forwards(trace), strict=False):
-        if affordable(wrong[0], ROW * len(trace.rows), UNLIKELY) and all(
-            (other := trace_of(o)) and _gives(change(other), {}, o, x) for o in wrong
-        ):
-            return Mistake(family, text, len(wrong) > 1)
+        if affordable(wrong[0], ROW * len(trace.rows), UNLIKELY) and _fit(wrong, x, gives := partial(_gives_after, change=change)):
+            return _kept(wrong, Mistake(family, text, len(wrong) > 1), gives)
     return None
 
 
 Change = Callable[[Trace], Trace | None]
+
+
+def _gives_after(o: Observation, x: str, change: Change) -> bool:
+    other = trace_of(o)
+    return other is not None and _gives(change(other), {}, o, x)
 
 
 def _other_forwards(trace: Trace) -> Iterator[tuple[str, str, Change]]:
@@ -170,7 +214,7 @@ def _other_forwards(trace: Trace) -> Iterator[tuple[str, str, Change]]:
         if run.row.name in ("mean", "sum", "max", "amax") and isinstance(run.settings.get("axis"), tuple):
             for axis in (0, 1, -1, None):
                 words = "over everything" if axis is None else f"along axis {axis}"
-                text = f"is what belongs to another axis: the {run.row.name} in it goes {words}, and is a constant there"
+                text = f"is what belongs to another axis: {with_article(trace.names[number])} in it goes {words}, and is a constant there"
                 yield "axis", text, partial(_constant, number=number, axis=None if axis is None else (axis,))
 
 
@@ -181,6 +225,7 @@ def _as(run: RowRun, other: str) -> RowRun:
 def _with_rows(trace: Trace, rows: list[RowRun]) -> Trace:
     other = copy.copy(trace)
     other.rows = rows
+    vars(other).pop("names", None)
     return other
 
 
@@ -206,7 +251,7 @@ def _rooted(trace: Trace, number: int, squared: int | None = None) -> Trace | No
     if other is None or number >= len(other.rows):
         return None
     run = other.rows[number]
-    root = RowRun(TABLE["sqrt"], [trace.count], {}, run.places, run.line)
+    root = replace(run, row=TABLE["sqrt"], sources=[trace.count], settings={})
     found = _changed_row(other, number, replace(run, places=[trace.count]), root)
     if found:
         found.count = trace.count + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from ...run.observation import Observation, number
 from ..family import Family
+from .loops import LIMIT, MANY, counts_turns
 
 POSITIONS = ("axis", "dim", "axes", "shape", "source", "destination", "axis1", "axis2", "reduction")  # which have explanations of their own
 
@@ -63,10 +65,23 @@ def other_settings(first: Observation, x: str) -> Iterator[Family]:
                         tried.append((value, fits))
                 except Exception:  # forward refuses this value
                     continue
+                if fits and (limit := _never_reached(first, x, name, given, predict)):
+                    text = f"does not use {name}: it is what would be right if {name} were a limit that is never reached"
+                    yield Family("setting", text + besides, partial(predict, name=name, source=name, to=_always(limit)), exact=False)
+                    break
                 if fits:
                     family = "term sign" if isinstance(value, float) and value == -given else "setting"
                     yield Family(family, text + besides, partial(predict, name=name, source=source, to=to), exact=False)
     yield from _other_call(first, x)
+
+
+def _never_reached(first: Observation, x: str, name: str, given: Any, predict: Callable[..., np.ndarray]) -> float:
+    """A number so large, or so far below 0, that explains the first call as well, where another value of a setting does; 0 if none."""
+    for limit in (1e9, -1e9) if isinstance(given, float) else ():
+        with contextlib.suppress(Exception):  # forward refuses this value
+            if first.gave(x, predict(first, x, name, name, _always(limit))):
+                return limit
+    return 0.0
 
 
 BACKWARD = ", though the result of forward that it uses is right"
@@ -108,6 +123,8 @@ def _in_backward(o: Observation, x: str, name: str, source: str, to: Callable[[A
 def _values(first: Observation, name: str, given: Any) -> Iterator[tuple[str, str, Callable[[Any], Any]]]:
     """What may be taken instead: a sentence, the setting that it is made of, and how, so that it holds for every call."""
     yield from _whole_numbers(name, given)
+    if type(given) is int and given < MANY and counts_turns(first.reference):
+        yield LIMIT.format(name), name, _always(MANY)
     for other in first.settings:
         if other != name and type(first.settings[other]) is type(given):
             yield f"uses {other} where {name} belongs", other, _as_it_is

@@ -69,8 +69,11 @@ def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, Family]]
         if 1 < len(together) < len(steps):
             some.append(("in what g is averaged into", together))
     for where, ks in some:
+        one_less = [_is_one_less(steps[k], first, x) for k in ks]
         for said, to in TARGETS.items():
-            less = said == "n + 1" and all(_is_one_less(steps[k], first, x) for k in ks)
+            if said == "n - 1" and any(one_less):
+                continue
+            less = said == "n + 1" and all(one_less)
             belongs = "n - 1 belongs" if less else "n belongs"
             text = f"divides by {'n' if less else said} {where}, where {belongs}: n is the number of entries that go into it"
             key = *ks, *(_instead(to, steps[k], first, x) for k in ks)
@@ -102,7 +105,18 @@ def _size(call: Call) -> int:
     """How many entries a mean is of, or the size that it is divided by; 0 if it is neither."""
     if call.kind == "divide":
         return call.axis
-    return count(call.array.shape, call.axis) if call.kind == "along" and call.name in AVERAGES else 0
+    if call.kind != "along" or call.name not in AVERAGES:
+        return 0
+    return count(call.array.shape, call.axis) - _less(call)
+
+
+def _less(call: Call) -> int:
+    """By how much less than the number of entries a variance is divided."""
+    if call.name == "mean":
+        return 0
+    n = count(call.array.shape, call.axis)
+    right, plain = (np.ravel(f)[0] ** (1 / AVERAGES[call.name]) for f in (call.run(call.axis), getattr(call.array, call.name)(call.axis)))
+    return int(n - round(n * plain / right)) if right and plain else 0
 
 
 def _sized(o: Observation, x: str, way: Way, some: list[int], to: Callable) -> np.ndarray:
@@ -123,6 +137,8 @@ def _is_one_less(call: Call, o: Observation, x: str) -> bool:
     """Is it divided by a number of entries less 1? Such a number is no size of axes itself."""
     shape = o.want[x].shape
     sizes = {math.prod(some) for n in range(1, len(shape) + 1) for some in combinations(shape, n)}
+    if call.kind == "along":
+        return _less(call) == 1
     return call.kind == "divide" and call.axis not in sizes and call.axis + 1 in sizes
 
 

@@ -7,13 +7,11 @@ value taken for a constant. One slip changes what one link passes on; what that 
 
 from __future__ import annotations
 
-import copy
-import inspect
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -25,12 +23,12 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
-from ...run.observation import Observation, close
+from ...run.observation import close
 from ...run.reference import sum_to
-from ..formulas.decompositions import DECOMPOSITIONS
 from ..formulas.equivalent_formulas import NamedFormula, equivalent_formulas
 from ..formulas.expressions import Values, Wrong
 from ..formulas.mutants import mutants
+from ..step_names import Frames, StepNames, frames_up_to, row_in_words
 
 MOST_STEPS = 40
 NUDGE = 1e-6
@@ -51,6 +49,7 @@ class RowCall:
     incoming: Any = None  # the gradient of its result
     passed: dict[int, np.ndarray] = field(default_factory=dict)  # what it passes on to each argument
     memo: dict[int, Values] = field(default_factory=dict)  # for each argument the names that its formula uses
+    frames: Frames = ()  # the code that made it
 
     def argument(self, k: int) -> str:
         """The input whose rule serves argument k; a row that takes a list has one for all."""
@@ -96,8 +95,8 @@ class Chain:
     def __init__(self, function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], g: np.ndarray):
         self.inputs = tuple(inputs)
         self.values: list[Any] = [np.asarray(a) for a in inputs.values()]
-        self.words = list(inputs)
         self.steps: list[RowCall] = []
+        self._sigmoids: dict[int, int] = {}  # of 1 / (1 + exp(-z)), where z is
         self.memo: dict[Any, Any] = {}
         self.constant: set[int | None] = set()  # what nothing comes back to, such as a largest entry that is taken off: a rule has it so
         self.received: np.ndarray | None = None  # a gradient that slips have to explain
@@ -109,7 +108,6 @@ class Chain:
         if not isinstance(result, Tensor) or id(result) not in self._places or not self.steps:
             raise CannotTrace("the result comes from elsewhere")
         self.last = self._places[id(result)]
-        self.words[self.last] = "the result of forward"
         self.g = np.broadcast_to(g, self.values[self.last].shape)
         self._back(self.g)
 
@@ -122,6 +120,55 @@ class Chain:
         finally:
             modes.tracer = before
             modes.settle()
+
+    def _note_sigmoid(self, op: Any, sources: Sequence[int | None], place: int) -> None:
+        """Is it 1 / (1 + exp(-z)), which is a product of a reciprocal and 1?"""
+        out, path = self.values[place], [p for p in sources if p is not None]
+        if op.name == "mul" and len(path) == 1 and path[0] in self._sigmoids and np.array_equal(out, self.values[path[0]]):
+            self._sigmoids[place] = self._sigmoids[path[0]]
+        for expected in ("reciprocal", "add", "exp", "neg"):
+            if op.name != expected or len(path) != 1:
+                return
+            at = path[0]
+            if expected != "neg":
+                if at < len(self.inputs):
+                    return
+                step = self.steps[at - len(self.inputs)]
+                op, path = step.row, [p for p in step.sources if p is not None]
+        if np.allclose(out, 1 / (1 + np.exp(-self.values[at])), rtol=1e-12, atol=0):
+            self._sigmoids[place] = at
+
+    @cached_property
+    def names(self) -> StepNames:
+        """What each step is called."""
+        return StepNames([row_in_words(step.row.name) for step in self.steps], [step.frames for step in self.steps], self._role)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """What each value is called."""
+        words = list(self.inputs)
+        for i, step in enumerate(self.steps):
+            if (z := self._sigmoids.get(step.place)) is not None:
+                words.append(f"{SIGMOID}({words[z]})" if z < len(self.inputs) else f"{SIGMOID} of {words[z]}")
+            else:
+                words.append(f"the result of {self.names[i]}")
+        words[self.last] = "the result of forward"
+        return words
+
+    def _role(self, i: int) -> str:
+        """Where a step is in the formula, by what is made of it, as far as that goes one way."""
+        place, roles = self.steps[i].place, dict[str, None]()
+        if place == self.last:
+            return "outermost in forward"
+        while place != self.last:
+            uses = [(step, k) for step in self.steps for k, source in enumerate(step.sources) if source == place]
+            if len(uses) != 1:
+                break
+            step, k = uses[0]
+            if role := ROLES.get((step.row.name, k if step.row.name == "div" else 0)):
+                roles[role] = None
+            place = step.place
+        return " ".join([*roles][:2])
 
     def looked(self, *about: Any) -> None:
         """The engine says that numbers are looked at: no harm, since the chain is one of these numbers."""
@@ -144,9 +191,9 @@ class Chain:
             names |= {f"{x}_shape": a.shape for x, a in zip(op.inputs, raw, strict=False)}
         place = self._places[id(result)] = len(self.values)
         self.values.append(names["out"])
-        self.words.append(f"the result of {row_in_words(op.name)}")
+        self._note_sigmoid(op, sources, place)
         self._kept.append(result)  # kept alive, so that no other tensor gets its id
-        self.steps.append(RowCall(op, sources, names, place))
+        self.steps.append(RowCall(op, sources, names, place, frames=frames_up_to(Chain._watched.__code__)))
         return result
 
     def _back(self, g: np.ndarray) -> None:
@@ -183,6 +230,14 @@ class Chain:
             if found & set(step.sources):
                 found.add(step.place)
         return found
+
+    def leads_to(self, i: int, j: int) -> bool:
+        """Does what step i gives go into step j?"""
+        found = {self.steps[i].place}
+        for step in self.steps[i + 1 : j + 1]:
+            if not found.isdisjoint(step.sources):
+                found.add(step.place)
+        return self.steps[j].place in found
 
     def _may_give(self, x: str, differences: Mapping[tuple[int, int], np.ndarray]) -> bool:
         """Can these slips explain what was received? How far a nudge of x moves each place is asked, which is a product for each slip."""
@@ -244,6 +299,11 @@ class Chain:
                 total = total + sent[at]
         return total
 
+    def sent_from(self, i: int, k: int, value: np.ndarray) -> dict[int, np.ndarray]:
+        """What arrives at each place if step i passes this on to its argument k, and nothing else comes back."""
+        source = self.steps[i].sources[k]
+        return self._sent({source: value}, i) if source is not None else {}
+
     def skipping(self, x: str, i: int, k: int, j: int, at: int) -> np.ndarray:
         """The gradient for x if what step i passes on to its argument k arrives at place `at`, before step j that made this argument."""
         passed, place = self.steps[i].passed[k], self.steps[j].place
@@ -268,22 +328,31 @@ class ChainSlip:
     family: str
     text: str
     predict: Callable[..., np.ndarray]
+    step: str = ""  # what the step is called in the sentence, if the same slip may happen in others
+    at: int = -1  # and its number
+
+    @property
+    def kind(self) -> str:
+        """The sentence without the step."""
+        return self.text.replace(self.step, "{}", 1)
 
 
-def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[..., Any]) -> ChainSlip:
+def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[..., Any], step: str = "") -> ChainSlip:
     """A slip that changes what step i passes on to its argument k."""
-    return ChainSlip(family, text, lambda chain: chain.changed(x, {(i, k): change(chain, chain.steps[i])}))
+
+    def predict(chain: Chain) -> np.ndarray:
+        passed = change(chain, chain.steps[i])
+        if family in ("function", "mask") and not np.any(passed):
+            raise LookupError("nothing is left of it: a term is missing, which is simpler to say")
+        return chain.changed(x, {(i, k): passed})
+
+    return ChainSlip(family, text, predict, step, i)
 
 
-SAID = {"mul": "the product", "div": "the quotient", "add": "the addition", "sum": "the sum", "sub": "the difference",
-        "rsub": "the difference", "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
-        "matmul": "the matrix product", "mm": "the matrix product", "mv": "the matrix product", "bmm": "the matrix product",
-        "linear": "the linear layer", "amax": "the maximum", "amin": "the minimum", "slice": "the slice"}  # fmt: skip
-
-
-def row_in_words(name: str) -> str:
-    """What a row is called in a sentence."""
-    return SAID.get(name, name.removeprefix("max_along").replace("_", " ") or "max")
+SIGMOID = "sigmoid"
+ROLES = {("div", 0): "in the numerator", ("div", 1): "in the denominator", ("reciprocal", 0): "in the denominator",
+         ("sqrt", 0): "inside the root", ("exp", 0): "inside exp", ("log", 0): "inside log", ("tanh", 0): "inside tanh",
+         ("pow_scalar", 0): "inside the power", ("pow", 0): "inside the power"}  # fmt: skip
 
 
 def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
@@ -309,7 +378,7 @@ def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
         yield from _local(chain, x, i, k)
 
 
-def _moves(step: RowCall) -> bool:
+def moves(step: RowCall) -> bool:
     """Does a row only cut, move and put together?"""
     return bool(step.row.view or step.row.variadic or step.row.name in ("slice", "select", "index"))
 
@@ -317,18 +386,19 @@ def _moves(step: RowCall) -> bool:
 def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
     for i, k in links:
         step = chain.steps[i]
-        through = f"{row_in_words(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
+        through = chain.names[i] + (_to(chain, i, k) if len(step.sources) > 1 else "")
         twice = [j for at, j in links if at == i and step.sources[j] == step.sources[k]]  # x * x: one of two equal parts is a factor
         for c, family, words in _scaled(step):
             if k == twice[0]:
                 yield ChainSlip(family, f"{words}: what comes back through {through}", lambda chain, c=c, i=i, twice=tuple(twice): (
-                    chain.changed(x, {(i, j): c * chain.steps[i].passed[j] for j in twice})))  # fmt: skip
+                    chain.changed(x, {(i, j): c * chain.steps[i].passed[j] for j in twice})), through, i)  # fmt: skip
     for i, k in links:
         step = chain.steps[i]
         if len({step.sources[j] for at, j in links if at == i}) < len([j for at, j in links if at == i]) and not _are_equal(step):
-            through = f"{row_in_words(step.row.name)} of {_word(chain, i, k)}"
+            through = chain.names[i] + _to(chain, i, k)
             for c, family, words in _scaled(step):
-                yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
+                yield _at(x, family, f"{words}: what comes back through {through}", i, k,
+                          lambda _, step, c=c, k=k: c * step.passed[k], through)  # fmt: skip
 
 
 def _skipped(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
@@ -343,14 +413,14 @@ def _skipped(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Cha
         at = next((s for s in before.sources if s is not None and chain.values[s].shape == chain.values[place].shape), None)
         if before.row.kind != "elementwise" or at is None or len([s for s in before.sources if s is not None]) != 1:
             continue
-        name, through = row_in_words(before.row.name), row_in_words(chain.steps[i].row.name)
+        name, through = chain.names[j], chain.names[i]
         text = f"is without the derivative of {name} in one of its terms: what comes back through {through}"
         yield ChainSlip("factor", text, lambda chain, i=i, k=k, j=j, at=at: chain.skipping(x, i, k, j, at))
 
 
 def _scaled(step: RowCall) -> Iterator[tuple[float, str, str]]:
     for c, family, words in SCALED:
-        if c or not _moves(step):  # a piece that is missing is named by its place
+        if c or not moves(step):  # a piece that is missing is named by its place
             yield c, family, words
 
 
@@ -366,11 +436,11 @@ SCALED = ((0.5, "constant", "has one of its terms half as large as it should be"
 
 
 def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
-    inner = [i for i, step in enumerate(chain.steps) if step.place in depends and step.place != chain.last and not _moves(step)]
+    inner = [i for i, step in enumerate(chain.steps) if step.place in depends and step.place != chain.last and not moves(step)]
     for count in (1, 2):
         for some in combinations(inner, count):
             cut = [(i, k) for i, k in links if i in some]
-            names = " and ".join(row_in_words(chain.steps[i].row.name) for i in some)
+            names = " and ".join(chain.names[i] for i in some)
             text = f"takes {names} for {'a constant' if count == 1 else 'constants'}: a term of the derivative is missing"
             yield ChainSlip("term", text, lambda chain, cut=cut: chain.changed(x, {(i, k): 0 * chain.steps[i].passed[k] for i, k in cut}))
 
@@ -390,11 +460,12 @@ def _choices(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Cha
 def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
     """What may go wrong in the formula of one step."""
     step = chain.steps[i]
-    row, name = step.row, row_in_words(step.row.name)
+    row, name = step.row, chain.names[i]
     elementwise = row.kind == "elementwise"
     if elementwise and len(step.sources) == 1:
-        yield _at(x, "factor", f"is the right one without the derivative of {name}", i, k, lambda _, step: step.incoming)
-        yield _at(x, "forward", f"has {name} where its derivative belongs", i, k, lambda _, step: step.incoming * step.names["out"])
+        said = f"{name}, which is the sign of what is in it" if row.name == "abs" else name
+        yield _at(x, "factor", f"is the right one without the derivative of {said}", i, k, lambda _, step: step.incoming, name)
+        yield _at(x, "forward", f"has {name} where its derivative belongs", i, k, lambda _, step: step.incoming * step.names["out"], name)
         text = f"asks g where {name} let something through: the mask belongs to the forward values"
         yield _at(x, "mask from g", text, i, k, lambda _, step: np.where(step.incoming > 0, step.incoming, 0))
         for other, slope in SLOPES.items() if row.name in CURVES else ():
@@ -402,6 +473,9 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
                 text = f"has the slope of {other} where that of {name} belongs"
                 yield _at(x, "function", text, i, k, lambda _, step, slope=slope: _some_slope(
                     step, step.incoming * slope(step.names["raw"][0], step.names["out"])))  # fmt: skip
+    if chain.words[step.place].startswith(SIGMOID) and row.name == "reciprocal":
+        text = f"has the slope of tanh where that of {chain.words[step.place]} belongs"
+        yield _at(x, "function", text, i, k, lambda _, step: step.passed[k] * (1 + step.names["out"]) / step.names["out"])
     text = f"does not use what comes back from after {name}: it starts there with 1"
     if np.array_equal(step.incoming, chain.g):
         text = f"is without g in what goes back through {name}: g is taken for 1 there"
@@ -409,7 +483,7 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
     if row.variadic:
         return
     argument, where = row.inputs[k], f", in the derivative of {name}"
-    if len(step.sources) == 1 and [other.row.name for other in chain.steps].count(row.name) > 1:  # which of them
+    if len(step.sources) == 1 and not chain.names.is_plain(i) and name == row_in_words(row.name):  # its code is not known
         where += f" of {_word(chain, i, 0)}"
     words = partial(_in_words, chain, step)
     for mutant, wrong in mutants(row.formula(argument), (*row.inputs, "out", "g")):
@@ -437,7 +511,7 @@ SLOPES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def _in_words(chain: Chain, step: RowCall, text: str) -> str:
     """A slip in the formula of a row, with what the letters of that row are in this chain."""
     if step.place != chain.last:
-        text = text.replace("the result of forward", f"the result of {row_in_words(step.row.name)}")
+        text = text.replace("the result of forward", f"the result of {chain.names[step.place - len(chain.inputs)]}")
         text = text.replace("the incoming gradient", "what comes back to it")
     said = {name: chain.words[s] if s is not None else "a constant" for name, s in zip(step.row.inputs, step.sources, strict=False)}
     return re.sub(r"(?<![\w'])[b-z](?![\w'])", lambda letter: said.get(letter[0], letter[0]), text)
@@ -510,74 +584,6 @@ def _word(chain: Chain, i: int, k: int) -> str:
     return chain.words[source] if source is not None else "a constant"
 
 
-def is_elementwise(function: Callable, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> bool:
-    """Does each entry of the result depend on the entries in its own place only: are all its steps so?"""
-    try:
-        chain = Chain(function, {str(k): a for k, a in enumerate(inputs)}, settings, np.ones(()))
-    except Exception:  # it does not run on tensors alone
-        return False
-    return all(step.row.kind == "elementwise" for step in chain.steps)
-
-
-def chains(o: Observation, x: str) -> list[Chain | None]:
-    """The operation of an observation as chains of rows, one for each way to spell it out; those that give the right gradient."""
-    reference = o.reference
-    shapes = tuple(o.shape(y) for y in reference.inputs)
-    if (key := ("chains", x, shapes)) not in o.memo:
-        if ("chains", shapes) not in o.about_right:
-            inputs = {y: np.broadcast_to(a, shape) for y, a, shape in zip(reference.inputs, o.inputs, shapes, strict=True)}
-            functions = [reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ())
-            made = [_chain(f, inputs, o.settings, o.g) for f in functions]
-            if reference.function and made[0] and len(made[0].steps) == 1:
-                made += [_chain(f, inputs, o.settings, o.g) for f in _spelled_out(made[0].steps[0])]
-            if reference.row is not None and not functions:
-                made = [_chain(reference.row.forward, inputs, reference.call_settings(o.settings), o.g)]
-            o.about_right["chains", shapes] = made
-        found = [_with_received(chain, o, x) for chain in o.about_right["chains", shapes]]
-        o.memo[key] = found if reference.function else [c for c in found if c is None or len(c.steps) > 1]
-    return o.memo[key]
-
-
-def stretched(o: Observation, x: str) -> Iterator[tuple[np.ndarray, tuple[int, ...]]]:
-    """What the step that stretches x, as a layer does with its bias, passes on before that is summed, and to which shape."""
-    for chain in filter(None, chains(o, x)):
-        at = chain.inputs.index(x)
-        uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == at]
-        if len(uses) == 1 and uses[0][0].row.name in ("expand_dims", "reshape"):  # x with an axis of size 1 put in
-            at = uses[0][0].place
-            uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == at]
-        for step, k in uses if len(uses) == 1 else ():
-            if step.row.kind == "elementwise" and step.has_rule(k) and step.incoming is not None:
-                full = np.broadcast_to(step.rule(k, step.incoming), step.names["out"].shape)
-                if full.shape != step.shape(k):
-                    yield full, step.shape(k)
-
-
-def _chain(function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], g: np.ndarray) -> Chain | None:
-    try:
-        return Chain(function, inputs, settings, g)
-    except Exception:  # not every formula runs on tensors, and not every function is made of rows
-        return None
-
-
-def _spelled_out(step: RowCall) -> Iterator[Callable]:
-    """A function that is one row of the table, in simpler ones."""
-
-    def spelled(*tensors: Tensor, function: Callable, **_: Any) -> Tensor:
-        taken = inspect.signature(function).parameters
-        settings = {name: step.names[name] for name in step.row.settings if name in taken}
-        constants = step.names["raw"]
-        return function(*(tensors[s] if s is not None else from_numpy(constants[k]) for k, s in enumerate(step.sources)), **settings)
-
-    for function in DECOMPOSITIONS.get(step.row.name, ()):
-        yield partial(spelled, function=function)
-
-
-def _with_received(chain: Chain | None, o: Observation, x: str) -> Chain | None:
-    """The chain for one input and what came back for it, if it gives the right gradient; the steps are the same for all checks."""
-    at = chain.inputs.index(x) if chain else None
-    if chain is None or at not in chain.gradients or not close(chain.gradients[at], o.want[x]):
-        return None
-    mine = copy.copy(chain)
-    mine.received = o.got[x] if np.shape(o.got[x]) == o.want[x].shape else None
-    return mine
+def _to(chain: Chain, i: int, k: int) -> str:
+    """Which argument of a step is meant."""
+    return f" {'of' if chain.names.is_plain(i) else 'to'} {_word(chain, i, k)}"

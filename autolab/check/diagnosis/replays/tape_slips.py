@@ -22,8 +22,8 @@ from ..formulas.mutants import step_in_words, value_in_words
 from ..formulas.textbook import TEXTBOOKS
 from ..quiet import quiet
 from ..replay import Call, Node, Tape
+from ..step_names import row_in_words
 from . import triangles
-from .stepwise import row_in_words
 from .traces import Trace
 from .ways import Taped
 
@@ -136,7 +136,11 @@ SLIPS: dict[str, list[tuple[str, str, Slip]]] = {
             "is the right one without one of its factors, the one that is divided{where}",
             lambda t, n, s, v: 1 / _only(len(s) == 2, s)[1],
         ),
-        ("power", "is divided by a root where there is none{where}", lambda t, n, s, v: s[0] / np.sqrt(s[1])),
+        (
+            "power",
+            "is divided by the root of its divisor{where}: a root too many, or a square is missing",
+            lambda t, n, s, v: s[0] / np.sqrt(s[1]),
+        ),
     ],
     "add": [
         ("term", TERM, _source(0)),
@@ -364,7 +368,13 @@ def _lines(o: Observation, x: str, number: int) -> Lines | None:
     by_line: dict[Any, list[int]] = {}
     for k in tape.counting:
         if tape.nodes[k].sources:
-            by_line.setdefault((tape.nodes[k].tag, tape.nodes[k].name), []).append(k)
+            (tag, caller), name = tape.nodes[k].tag, tape.nodes[k].name
+            line = (tag, caller), name
+            if _arrives(line):  # by the line that it comes from, and by that which made the value it comes to
+                by_line.setdefault(((tag[:-1], caller), name), []).append(k)
+            by_line.setdefault(line, []).append(k)
+    by_line = {line: nodes for line, nodes in by_line.items() if not (_arrives(line) and len(line[0][0]) > WHOLE_LINE
+               and nodes == by_line[((line[0][0][:-1], line[0][1]), line[1])])}  # fmt: skip
     names = [n for n, v in o.names.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
     words = dict(enumerate(map(value_in_words, names)))
     words[at] = "g"
@@ -403,10 +413,14 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
     most = max(MOST_WORK, spent + LEAST_WORK)
     costs = {line: len(known.tape.after(tuple(nodes))) for line, nodes in known.by_line.items()}
     in_order = sorted(costs, key=costs.__getitem__)
+    arrivals = ((line, _lost_on_arrival(o, known, line)) for line in in_order if len(known.by_line[line]) > 1 and _arrives(line))
+    in_loops = (
+        (line, chain(_of_first_step(known, nodes), _of_next_step(known, nodes))) for line in in_order if (nodes := known.by_line[line])
+    )
     alone = ((line, _slips(known.tape.nodes[known.by_line[line][0]])) for line in in_order)
     exchanged = ((line, _other_values(known, known.by_line[line])) for line in in_order)  # which are many
-    for line, several in chain(alone, exchanged):
-        nodes, where = known.by_line[line], _where(line)
+    for line, several in chain(arrivals, in_loops, alone, exchanged):
+        nodes, where = known.by_line[line], _where(known, line)
         for name, text, slip in several:
             o.memo["tape work"] = spent = spent + costs[line]
             if spent > most:
@@ -416,12 +430,55 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
                 value = predict(o, x)
             except Exception:  # the shapes do not allow it
                 continue
-            if len(nodes) > 1 and name == "term" and line[0][0] and line[0][0][0] == "arrives":
-                name, text = "overwritten", "keeps only one of several contributions: each overwrites the one before, or is left out"
+            if len(nodes) > 1 and name == "term" and _arrives(line):
+                continue  # said with what is lost
             hint = "triangle" if known.tape.nodes[nodes[0]].name in TRIANGLES else ""
             family = Family(name, text.replace("{where}", where), predict, exact=False, hint=hint)
             kept.append((family, value))
             yield family, value
+
+
+WHOLE_LINE = 3  # parts of the tag of such a line, without what made the value
+
+
+def _arrives(line: Any) -> bool:
+    """Is it where what comes back from several rows is added up?"""
+    tag = line[0][0]
+    return bool(tag) and tag[0] == "arrives"
+
+
+def _lost_on_arrival(o: Observation, known: Lines, line: Any) -> Iterator[tuple[str, str, Slip]]:
+    """Of what comes back to a value in each step of a loop, one of two contributions."""
+    sources = known.tape.nodes[known.by_line[line][0]].sources
+    for kept in range(len(sources)) if len(sources) == 2 else ():
+        text = "loses one of several contributions: it is left out, or another overwrites it"
+        of_input = line[0][0][1] >= 0  # what comes to it in each step comes the same way
+        if not of_input and (way := known.tape.through.get(sources[1 - kept])):
+            row, others = way
+            beside = " and ".join(o.reference.inputs[k] for k in others)
+            text += f". What comes back through {row}{f' with {beside}' if beside else ''} is missing, in every step"
+        yield "overwritten", text, _source(kept)
+
+
+def _of_first_step(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str, Slip]]:
+    """In all steps of a loop a value that forward had in the first of them."""
+    tape, words = known.tape, known.tape.words(every_round=True)
+    for j in range(min(len(tape.nodes[k].sources) for k in nodes)) if len(nodes) > 1 else ():
+        sources = sorted({tape.nodes[k].sources[j] for k in nodes})
+        if len(sources) > 1 and all(k in words for k in sources):
+            text = f"uses in every step what {words[sources[0]]} is in the first one: each step has its own{{where}}"
+            yield "places", text, partial(_input_instead, j=j, place=sources[0])
+
+
+def _of_next_step(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str, Slip]]:
+    """In each step of a loop a value of the step before it, or after it."""
+    tape, words = known.tape, known.tape.words(every_round=True)
+    first, *others = (tape.nodes[k] for k in nodes)
+    period = abs(first.row - others[0].row) if others and first.name != "incoming_of_row" else 0
+    for j, source in enumerate(first.sources if period else ()):
+        for by in (-period, period) if source in tape.results else ():
+            text = f"uses {words.get(source, 'a value')} in another step than the one that belongs there{{where}}"
+            yield "variable", text, partial(_result_instead, j=j, by=tape.results.index(source) - first.row + by)
 
 
 def _fits(family: Family, o: Observation, x: str) -> bool:
@@ -443,10 +500,12 @@ def slips_of(node: Node, value: Any) -> Iterator[tuple[str, str, Slip]]:
         )
 
 
-def _where(line: Any) -> str:
+def _where(known: Lines, line: Any) -> str:
     (tag, _), _ = line
     if isinstance(tag, tuple) and tag[0] in ("back", "incoming"):
-        return f", in the derivative of {row_in_words(tag[-1])}"
+        tape, nodes = known.tape, known.by_line[line]
+        row = tape.nodes[nodes[0]].row
+        return f", in the derivative of {tape.names.name(row, len(nodes) > 1) if row >= 0 and tape.names else row_in_words(tag[-1])}"
     return ""
 
 
@@ -461,7 +520,7 @@ def _other_values(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str
     """Another value in the place of one of the sources: an input, or what another row gave, counted from the row itself."""
     tape = known.tape
     first = tape.nodes[nodes[0]]
-    words = {**tape.words, **known.words}
+    words = {**tape.words(len(nodes) > 1), **known.words}
     for j, source in enumerate(first.sources if first.name != "incoming_of_row" else ()):
         right = f"{words[source]} belongs" if source in words else "another value belongs"
         shape = np.shape(tape.values[source])
@@ -482,8 +541,14 @@ def _other_values(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str
                 yield "variable", text, partial(_result_instead, j=j, by=number - first.row)
 
 
+def _instead(node: Node, s: list[Any], j: int, other: Any) -> Any:
+    """What an operation gives with another value for source j: for all places of it, as in a square, if j is the first of them."""
+    first = node.sources.index(node.sources[j]) == j
+    return node.function(*(other if k == j or (first and node.sources[k] == node.sources[j]) else v for k, v in enumerate(s)))
+
+
 def _input_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, place: int) -> Any:
-    return node.function(*s[:j], tape.values[place], *s[j + 1 :])
+    return _instead(node, s, j, tape.values[place])
 
 
 def _part_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, m: int, sign: int) -> Any:
@@ -495,4 +560,4 @@ def _part_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, m: i
 def _result_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, by: int) -> Any:
     number = node.row + by
     place = tape.results[number] if 0 <= number < len(tape.results) else -1
-    return node.function(*s[:j], _only(place >= 0, tape.values)[place], *s[j + 1 :])
+    return _instead(node, s, j, _only(place >= 0, tape.values)[place])

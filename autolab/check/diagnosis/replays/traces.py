@@ -7,6 +7,7 @@ tape as well, operation by operation.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from autolab.transforms.dual import rule_arguments
 from ...run.reference import sum_to
 from ..formulas.textbook import Rule
 from ..replay import Asking, CannotReplay, Tape, Unnoted
-from .stepwise import row_in_words
+from ..step_names import Frames, StepNames, frames_up_to, row_in_words
 
 MOST_ROWS = 60
 LIBRARY = "autolab."
@@ -39,6 +40,7 @@ class RowRun:
     settings: Mapping[str, Any]
     places: list[int]
     line: Any
+    frames: Frames
 
 
 class Trace:
@@ -62,6 +64,11 @@ class Trace:
             raise CannotReplay("the result comes from elsewhere")
         self.last = self._places[id(result)]
 
+    @functools.cached_property
+    def names(self) -> StepNames:
+        """What each row is called."""
+        return StepNames([row_in_words(run.row.name) for run in self.rows], [run.frames for run in self.rows])
+
     def looked(self, *about: Any) -> None:
         """The engine says that numbers are looked at."""
 
@@ -84,7 +91,7 @@ class Trace:
             self._places[id(r)] = self.count
             self._kept.append(r)  # kept alive, so that no other tensor gets its id
             self.count += 1
-        self.rows.append(RowRun(op, sources, {**op.settings, **settings}, places, _line()))
+        self.rows.append(RowRun(op, sources, {**op.settings, **settings}, places, _line(), frames_up_to(Trace.__init__.__code__)))
         return result
 
     def gradient(
@@ -96,6 +103,7 @@ class Trace:
         `changed`: other settings for some of the rows. `rules`: other rules, by row and input.
         """
         values: dict[int, Any] = dict(enumerate(inputs))
+        tape.names = self.names
         ran: list[tuple[RowRun, list[Any], tuple[Any, ...]]] = []
         for number, run in enumerate(self.rows):
             tape.tag, tape.row = ("forward", run.line), number
@@ -110,8 +118,9 @@ class Trace:
             results = result if isinstance(result, tuple) else (result,)
             values |= zip(run.places, results, strict=True)
             tape.results.append(getattr(results[0], "node", -1))
-            tape.words |= {r.node: f"the result of {row_in_words(run.row.name)}" for r in results if isinstance(r, Asking)}
+            tape.row_of |= {r.node: number for r in results if isinstance(r, Asking)}
             ran.append((run, raw, results))
+        made = {place: run.line for run in self.rows for place in run.places}
         arrived: dict[int, Any] = {self.last: g}
         for number, (run, raw, results) in reversed([*enumerate(ran)]):
             tape.row = number
@@ -138,7 +147,10 @@ class Trace:
                 value = _noted(tape, function, back)
                 value = value[k] if run.row.variadic else value
                 value = sum_to(value, np.shape(raw[k])) if run.row.kind == "elementwise" else value
-                tape.tag = "arrives", source if source < len(inputs) else -1, run.line
+                if isinstance(value, Asking):
+                    others = [s for s in run.sources if isinstance(s, int) and s < len(inputs) and s != source]
+                    tape.through[value.node] = self.names.name(number, every_round=True), others
+                tape.tag = "arrives", source if source < len(inputs) else -1, run.line, made.get(source)
                 arrived[source] = arrived[source] + value if source in arrived else value
         return arrived[x]
 

@@ -8,6 +8,7 @@ random direction, and two numbers with a known sum are found in a sorted list.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..budget import affordable
 from ..diagnosis import Mistake
 from ..family import Family
 from ..quiet import quiet
-from .stepwise import chains
+from .chains import chains
 
 MOST_FREE = 200  # slips in the steps of the operation, which are worked out here only
 MOST_PAIRS = 40  # that are compared entry by entry
@@ -34,17 +35,36 @@ def find_two_slips(wrong: Sequence[Observation], x: str) -> Mistake | None:
     first = wrong[0]
     if sum(np.size(o.got[x]) for o in wrong) < FEWEST or not affordable(first, PAIRS):
         return None
-    for o in wrong:
-        for chain in filter(None, chains(o, x)):
-            chain.received = None  # no slip has to explain it alone
+    _need_not_explain_alone(first, x)
     tried = _distinct(first, x)
     for combine, pairs in zip(COMBINED, (_sums(first, x, tried), _products(first, x, tried)), strict=True):
         for i, j in pairs:
             one, other = tried[i][0], tried[j][0]
+            for o in wrong[1:]:
+                _need_not_explain_alone(o, x)
             if all(_give(combine, one, other, o, x) for o in wrong):
-                text = f"has two mistakes. It {one.text.format(x=x)}; and it {other.text.format(x=x)}"
-                return Mistake(one.name, text, also=(), hint=one.hint, parts=(other.name,))
+                return Mistake(one.name, _both(one.text.format(x=x), other.text.format(x=x)), hint=one.hint, parts=(other.name,))
     return None
+
+
+def _need_not_explain_alone(o: Observation, x: str) -> None:
+    for chain in filter(None, chains(o, x)):
+        chain.received = None
+
+
+def _both(one: str, other: str) -> str:
+    """Two mistakes in one sentence; what is the same in both is said once.
+
+    >>> _both("is without a, in the mean of b", "is without a, in the sum of c")
+    'has the same mistake in two places. It is without a, in the mean of b, and in the sum of c'
+    """
+    (stem, first), (same, second) = (PLACE.split(text, maxsplit=1) if PLACE.search(text) else (text, "") for text in (one, other))
+    if stem != same:
+        return f"has two mistakes. It {one}; and it {other}"
+    return f"has the same mistake in two places. It {one}" + f", and {second}" * bool(first and second and first != second)
+
+
+PLACE = re.compile(r", (?=in the |outside of )")
 
 
 def _distinct(o: Observation, x: str) -> list[tuple[Family, np.ndarray]]:

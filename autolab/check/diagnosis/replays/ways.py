@@ -16,7 +16,8 @@ from ..formulas.equivalent_formulas import NamedFormula, equivalent_formulas
 from ..formulas.factorisations import factor_formulas
 from ..replay import Call, CannotReplay, Tape
 from ..shapes import lifted
-from .stepwise import RowCall, chains
+from .chains import chains
+from .stepwise import RowCall
 
 Change = Callable[[int, Call], Any]
 

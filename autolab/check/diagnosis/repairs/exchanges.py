@@ -1,0 +1,30 @@
+"""Two names, axes, numbers or functions that were exchanged: two changes, and one slip."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .schema import Site
+from .values import Edit
+
+Pairs = Sequence[tuple[Edit, Site]]
+KINDS = {"name": "swapped", "axis": "axis", "number": "order", "function": "order"}
+MOST = 6  # sites of each of the two
+
+
+def exchanges(groups: Mapping[Any, Pairs]) -> Iterator[tuple[Edit, Pairs]]:
+    """For every change of one thing into another that occurs with its opposite: both, everywhere and at one place each."""
+    for key, pairs in groups.items():
+        if len(key) != 3 or key[0] not in KINDS or str(key[1]) >= str(key[2]):
+            continue
+        back = groups.get((key[0], key[2], key[1]), ())
+        for function in {site.function for _, site in pairs} & {site.function for _, site in back}:
+            one, other = ([(e, s) for e, s in side if s.function == function] for side in (pairs, back))
+            if 0 < len(one) <= MOST and 0 < len(other) <= MOST:
+                edit = Edit(1.5, KINDS[key[0]], f"`{key[1]}` and `{key[2]}` in each other's places", ("exchanged", key), one[0][0].change)
+                yield edit, (*one, *other)
+                if 1 < len(one) * len(other) <= MOST:
+                    for a, b in itertools.product(one, other):
+                        yield edit._replace(cost=1.7), (a, b)

@@ -1,0 +1,144 @@
+"""The changes of a rule in the order in which they are tried: at one place, at several, and two that belong together."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from .changed_rule import ChangedRule
+from .edits import UNLIKELY, likely_edits, unlikely_edits
+from .exchanges import exchanges
+from .pools import Pools
+from .schema import Site
+from .slopes import Slopes
+from .values import Edit
+
+OF_A_HELPER = 0.5  # what a change of a helper costs more
+EVERYWHERE = 0.6  # what the same change at several places costs more
+
+
+class Trial(NamedTuple):
+    """A change that is tried, at one place or at several."""
+
+    cost: float
+    edit: Edit
+    pairs: tuple[tuple[Edit, Site], ...]
+    rank: int = 0  # among those of one place, if a place may not have all of its own tried before the next one
+    is_unsummed: bool = False  # right but for the sum over the axes that forward stretched
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        return tuple(site for _, site in self.pairs)
+
+    @property
+    def changes(self) -> dict[int, Callable]:
+        """What happens at which site."""
+        return {site.asks: edit.change for edit, site in self.pairs} | dict(self.edit.others)
+
+    @property
+    def turn(self) -> tuple[float, float, float]:
+        """By its cost, then of every place one; what is changed at several places comes last."""
+        return self.cost, self.rank, self.pairs[0][1].number if len(self.pairs) == 1 else math.inf
+
+
+class Trials:
+    """All changes of a rule that may mend it."""
+
+    def __init__(self, rule: ChangedRule, slopes: Slopes):
+        self.rule, self.slopes, self.pools = rule, slopes, Pools(rule)
+        candidate = rule.candidate
+        forward = [f for name, f in candidate.methods.items() if name != "backward"] if candidate.judges_forward else []
+        self.of_forward = {name for f in forward for name in _names_in(f)}  # what is right there is right
+        self.likely: dict[int, list[Edit]] = {}  # of each site
+
+    def all(self, belongs: Callable[[Site], bool] = lambda site: True) -> Iterator[Trial]:
+        """Every change at one place of these, and the same change at all places where it can be made, by its cost."""
+        sites = [site for site in filter(belongs, self._sites()) if self.slopes.may_matter(site)]
+        likely = self._made(sites, self._likely_edits)
+        yield from sorted((trial for trial in likely if trial.cost < UNLIKELY), key=attrgetter("turn"))
+        rest = [trial for trial in likely if trial.cost >= UNLIKELY]
+        rest += self._made(sites, lambda site: unlikely_edits(site, self.pools.of(site)))
+        yield from sorted(rest, key=attrgetter("turn"))
+
+    def known(self) -> Iterator[Trial]:
+        """What mended the gradient for another input."""
+        repaired = self.rule.first.reference.repaired
+        numbers = {number for _, several, _ in repaired for number in several}
+        keys = {key for key, *_ in repaired}
+        return (trial for trial in self.all(lambda site: site.number in numbers) if trial.edit.key in keys)
+
+    def of_loops(self) -> Iterator[Trial]:
+        """What a loop gives a name, statements, which are few, and the heads of loops."""
+        yield from (trial for trial in self.all(_is_assigned_in_a_loop) if trial.edit.key[0] == "assigned")
+        yield from self.all(lambda site: bool(site.block))
+        yield from self.all(lambda site: not site.block and (_is_of_a_head(site) or _is_assigned_in_a_loop(site)))
+
+    def _made(self, sites: Iterable[Site], edits_of: Callable[[Site], Iterable[Edit]]) -> list[Trial]:
+        groups: dict[Any, list[tuple[Edit, Site]]] = defaultdict(list)
+        found: list[Trial] = []
+        for site in sites:
+            more, is_long = OF_A_HELPER * site.is_helper, self.rule.is_long
+            for rank, edit in enumerate(edits_of(site)):
+                found.append(Trial(edit.cost + more, edit, ((edit, site),), rank * is_long))
+                groups[edit.key].append((edit, site))
+        found += (Trial(edit.cost, edit, tuple(pairs)) for edit, pairs in exchanges(groups))
+        for every in groups.values():
+            for pairs in _together(every) if every[0][0].key[0] in TOGETHER else ():
+                found.append(Trial(every[0][0].cost + EVERYWHERE, pairs[0][0], tuple(pairs)))
+        return found
+
+    def _likely_edits(self, site: Site) -> list[Edit]:
+        if site.number not in self.likely:
+            self.likely[site.number] = [*likely_edits(site, self.pools.of(site)), *self.slopes.solved(site)]
+        return self.likely[site.number]
+
+    def _sites(self) -> Iterator[Site]:
+        """The places that may be wrong."""
+        for site in self.rule.schema.visited():
+            is_right = (site.is_forward and not _is_saved(site)) or (site.is_helper and site.function in self.of_forward)
+            if not is_right:
+                yield site
+
+
+TOGETHER = {"name", "number", "axis", "keeps", "function", "compare", "operator", "no call", "index", "einsum", "keyword", "no keyword",
+            "order", "step", "f", "minus", "rest", "transposed", "weighted", "diagonal", "flipped", "multiple"}  # fmt: skip
+
+
+def _together(pairs: list[tuple[Edit, Site]]) -> Iterator[list[tuple[Edit, Site]]]:
+    """All places where a change can be made, if they are a few, and those of one line."""
+    lines: dict[int, list[tuple[Edit, Site]]] = defaultdict(list)
+    for pair in pairs:
+        lines[pair[1].node.lineno].append(pair)  # type: ignore[attr-defined]
+    yield from (some for some in (pairs, *(lines.values() if len(lines) > 1 else ())) if 1 < len(some) < 6)
+
+
+def _is_of_a_head(site: Site) -> bool:
+    """Is it what a loop goes through, or a part of that?"""
+    inside = itertools.pairwise((site.node, *site.parents))
+    return any(isinstance(loop, ast.For) and getattr(loop.iter, "was", loop.iter) is node for node, loop in inside)
+
+
+def _is_assigned_in_a_loop(site: Site) -> bool:
+    """Is it the value that a name is given in each turn of a loop?"""
+    return isinstance(site.node, ast.Assign) and any(isinstance(parent, (ast.For, ast.While)) for parent in site.parents)
+
+
+def _is_saved(site: Site) -> bool:
+    """In forward: is it what is kept for backward?"""
+    for parent in site.parents:
+        if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr == "save_for_backward":
+            return True
+        if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Attribute):
+            return True
+    return False
+
+
+def _names_in(function: Any) -> tuple[str, ...]:
+    """The names of other functions that it may call."""
+    code = getattr(function, "__code__", None)
+    return (*code.co_names, *code.co_freevars) if code else ()
