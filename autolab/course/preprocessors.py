@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
@@ -14,7 +15,12 @@ HIDDEN = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?END HIDDEN TESTS[^\n]*$\n?", r
 def hides(cell: NotebookNode) -> bool:
     """Is this a locked test with hidden lines? What a student writes into a cell is not searched for them."""
     facts = cell.metadata.get("nbgrader", {})
-    return bool(facts.get("locked") and facts.get("grade") and not facts.get("solution") and HIDDEN.search(cell.source))
+    return bool(facts.get("locked") and facts.get("grade") and not facts.get("solution") and _has_hidden(cell.source))
+
+
+@lru_cache(512)  # every student's notebook has the same tests
+def _has_hidden(source: str) -> bool:
+    return HIDDEN.search(source) is not None
 
 
 class HideHiddenTests(NbGraderPreprocessor):

@@ -154,7 +154,8 @@ def pasted(rng, notebook):
         cell["attachments"] = {name: rng.choice(PICTURES) for name in names} if rng.random() < 0.9 else rng.choice(VALUES)
         if cell.get("cell_type") != "code":
             links = (f"![a](attachment:{quote(name, safe=rng.choice(('', name)), errors='replace')})" for name in names)
-            cell["source"] = "".join(map(str, cell.get("source") or "")) + "\n".join(links)
+            source = cell.get("source") or ""
+            cell["source"] = ("".join(map(str, source)) if isinstance(source, (str, list)) else str(source)) + "\n".join(links)
 
 
 def halves(rng, notebook):

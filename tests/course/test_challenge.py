@@ -56,6 +56,46 @@ def test_a_check_of_ones_own_that_runs_in_the_sandbox_counts_no_points_either():
     assert said.startswith("square (no points): 7 of 7 properties are right")
 
 
+FORGED = "check = lambda *_: 'all right'\n"
+
+
+def test_a_check_that_a_cell_ends_in_is_judged_outside_too():
+    rule = "def double(g, x):\n    return {}\n\n\ncheck('square', double)\n"
+    for right, said in (("2 * g * x", "7 of 7"), ("g * x", "6 of 7")):
+        assert shown(SETUP, FORGED + rule.format(right)).startswith(f"square (no points): {said} properties are right\n")
+
+
+def test_what_a_cell_prints_before_its_check_is_shown_and_an_expression_is_not():
+    cell = graded(SETUP, "double = lambda g, x: 2 * g * x\nprint('before')\ndouble(1, 2)\ncheck('square', double)").cells[-1]
+    text, report = cell.outputs
+    assert text.text == "before\n"
+    assert report.data["text/plain"].startswith("square (no points): 7 of 7")
+    assert cell.source.endswith("\ncheck('square', double)")
+
+
+@pytest.mark.parametrize(
+    ("cell", "error", "printed"),
+    [
+        ("print(1)\n1 / 0\ncheck('square', print)", "ZeroDivisionError", True),
+        ("print(1)\ncheck('square', nothing)", "NameError", True),
+        ("print(1)\nf = (\ncheck('square', print)", "SyntaxError", False),
+        ("print(1)\ncheck('no_exercise', print)", "KeyError", True),
+    ],
+)
+def test_a_cell_that_does_not_come_to_its_check_shows_why(cell, error, printed):
+    outputs = graded(SETUP, cell).cells[-1].outputs
+    assert [o.ename for o in outputs if o.output_type == "error"] == [error]
+    assert ("1\n" in [o.text for o in outputs if o.output_type == "stream"]) is printed
+
+
+def test_a_text_that_ends_in_a_check_is_no_check():
+    assert not graded(SETUP, 'text = """\ncheck("square", print)"""').cells[-1].outputs
+
+
+def test_a_cell_with_a_magic_runs_as_a_whole():
+    assert shown(SETUP, f"%matplotlib inline\n{FORGED}check('square', check)") == "'all right'"
+
+
 def test_the_page_says_that_there_are_no_points():
     source = from_markdown(RULE.format("2 * g * x", "double"))
     assert "<summary>If you like: no points</summary>" in page(source, Marks("ada", "", "ps", "n"), headings(source))

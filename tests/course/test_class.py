@@ -114,7 +114,7 @@ def test_everybody_has_the_row_that_they_deserve(graded):
     assert all(got[f"s{i}"] == 12.75 for i in (1, 4, 7))
     assert all(got[f"s{i}"] == 10.0 for i in (2, 5))
     assert got["s8"] == 0.0
-    assert reports(course)["s8"]["notes"][0] == "n.ipynb was not handed in"
+    assert reports(course)["s8"]["notes"] == ["n.ipynb was not handed in"]
 
 
 def test_a_regrade_is_the_same_bit_for_bit(graded):

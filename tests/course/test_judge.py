@@ -82,7 +82,7 @@ def ordered(answer, asked=None, busy=0.0, times=1):
     return [judged.run(IN_ORDER, "<test>").report for _ in range(times)][-1]
 
 
-@pytest.mark.parametrize(("test", "same"), [("seed=5", 1), ("seed=6", 2), ("seed=5, points=7", 2)])
+@pytest.mark.parametrize(("test", "same"), [("seed=5", 1), ("seed=6", 2), ("seed=5, points=7", 1)])
 def test_a_verdict_on_the_same_numbers_is_that_of_this_seed_and_these_points(test, same, monkeypatch):
     times, judged = [], judge.judge_behaviour
     monkeypatch.setattr(judge, "judge_behaviour", lambda *a, **k: times.append(1) or judged(*a, **k))

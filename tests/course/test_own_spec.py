@@ -8,7 +8,7 @@ from autolab.check import Report
 from autolab.course.grading.sandbox import Limits
 from autolab.course.grading.selftest import selftest
 from autolab.course.grading.worker import Job, grade
-from autolab.course.notebook import from_markdown
+from autolab.course.notebook import build, from_markdown
 from autolab.course.own_spec import without_rules
 from autolab.course.release import form_of_source, release_of
 from autolab.course.scaffold import add_exercise
@@ -95,6 +95,17 @@ def test_a_wrong_rule_is_refused_before_anything_is_written(add, tmp_path):
     with pytest.raises(ValueError, match=r"spec.py: the rule for x is not the derivative of forward: at x = .*, differences of forward"):
         add(SPEC.replace("** 2  #", "** 1  #"))
     assert not (tmp_path / "text").exists()
+
+
+def test_a_spec_that_cannot_be_called_is_said_in_a_sentence_and_once(add, tmp_path):
+    wrong = SPEC.replace("lambda x: x / denominator(x)", "lambda x: float(x) / denominator(x)")
+    with pytest.raises(ValueError, match="spec.py: forward, or what makes its inputs, raises TypeError"):
+        add(wrong)
+    add(SPEC)
+    text = tmp_path / "text" / "ps9" / "own.md"
+    text.write_text(text.read_text().replace("lambda x: x / denominator(x)", "lambda x: float(x) / denominator(x)"))
+    build(tmp_path)
+    assert len(selftest(tmp_path / "source" / "ps9" / "own.ipynb", mode="limits").problems) == 1
 
 
 def test_a_wrong_rule_of_a_matrix_is_shown_with_its_entry(add):

@@ -183,9 +183,18 @@ def test_of_a_truncated_file_the_whole_cells_count():
 
 def test_that_nearly_all_cells_are_missing_is_said_once(monkeypatch):
     monkeypatch.setattr(submission, "FEW", 2)
-    n = sum(c.grade or c.locked for c in FORM)
-    assert f"{n} of the {n} locked and graded cells were missing, and are put back: " in " ".join(repaired("")[1])
-    assert not any(note.startswith("cell 'square-check'") for note in repaired("")[1])
+    n, text = sum(c.grade or c.locked for c in FORM), json.dumps({"cells": [{"cell_type": "code", "source": "1"}]})
+    assert f"{n} of the {n} locked and graded cells were missing, and are put back: " in " ".join(repaired(text)[1])
+    assert not any(note.startswith("cell 'square-check'") for note in repaired(text)[1])
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", '{"cells": []}'])
+def test_where_there_are_no_cells_that_is_all_that_is_said(text):
+    assert len(repaired(text)[1]) == 1
+
+
+def test_of_what_was_not_handed_in_no_cell_is_said_to_be_missing():
+    assert submission.repair(submission.empty()[0], FORM) == []
 
 
 def test_of_a_file_with_marks_of_a_merge_the_cells_behind_them_count():

@@ -9,6 +9,7 @@ import html
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from nbformat import NotebookNode
@@ -197,7 +198,7 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
     reasons = [_reason(c, named) or ("" if said else _error(c)) for c in cells if _name(c) in lost and not hides(c)]
     said += [f"<p>{reason}</p>" for reason in reasons if reason and not (blank and "not written yet" in reason)]
     if not said and (hidden := [lost[name] for c in cells if (name := _name(c)) in lost and hides(c)]):
-        said.append(f"<p>The visible checks are not all: hidden ones, on other numbers, gave {_points(hidden)}.</p>")
+        said.append(f"<p>The visible checks are not all: hidden tests gave {_points(hidden)}.</p>")
     yield from dict.fromkeys(said)
 
 
@@ -266,8 +267,14 @@ def _cell(cell: NotebookNode, marks: Marks, short: bool = True) -> str:
 CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")  # colours and other orders to a terminal
 
 
+@lru_cache(512)  # most of a page is the same for the whole class
 def _text(text: str) -> str:
-    return html.escape(CONTROL.sub("", text))
+    return html.escape(_printable(text))
+
+
+@lru_cache(512)
+def _printable(text: str) -> str:
+    return CONTROL.sub("", text)
 
 
 def _output(output: NotebookNode, judged: bool) -> str:
@@ -276,5 +283,5 @@ def _output(output: NotebookNode, judged: bool) -> str:
     if output.output_type == "stream":
         return f"<div class='out'><pre>{_text(output.text)}</pre></div>"
     if judged and "text/html" in output.data:  # the judge's own; what a student's cell shows is text
-        return f"<div class='out'>{CONTROL.sub('', output.data['text/html'])}</div>"
+        return f"<div class='out'>{_printable(output.data['text/html'])}</div>"
     return f"<div class='out'><pre>{_text(output.data.get('text/plain', ''))}</pre></div>"

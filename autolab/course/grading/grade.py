@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
+import io
 import json
 import math
 import re
@@ -32,11 +35,11 @@ from .submission import LONGEST_CELL
 
 SHOWN = 400_000  # characters of all outputs of one notebook
 CODE = 1_000_000  # characters of all cells of one notebook that are run
-UNPAID = re.compile(r"""check\(\s*(['"])(\w+)\1\s*,\s*([A-Za-z_]\w*)\s*\)""")  # all that is in the cell of a challenge
-CHALLENGES = 20  # of one notebook are judged
+UNPAID = re.compile(r"""^check\(\s*(['"])(\w+)\1\s*,\s*([A-Za-z_]\w*)\s*\)\s*\Z""", re.MULTILINE)  # the end of a cell that shows a check
+CHALLENGES = 20  # checks without points of one notebook are judged
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
 COMPLEX = "complex numbers, or more digits than a float has, as numerical differentiation does"
-# Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
+# Words that an answer on derivatives does not need, each within a line. They cost nothing; `autolab course report` lists them for a person.
 SUSPICIOUS = {
     "the table of rules": r"autolab\.(rules|fast)|\bTABLE\b|(autolab\.check\.|from autolab\.check import )(?!check\b)\w+",
     "the engine's derivatives": r"autolab\.func|\bforward_ad\b|(?<!def )\bjvp\(|\bjac(fwd|rev)\(",
@@ -118,11 +121,15 @@ class NotebookGrader:
                 if _is_test(cell):
                     self._test(judge, cell, result)
                     continue
+                judge.forget()
                 if facts.get("locked") and not facts.get("solution"):
                     self.subject |= {COMPLEX}.intersection(_reasons(cell.source))
                     judge.run(cell.source, f"<{facts.get('grade_id', 'setup')}>")
-                if not self._challenge(judge, cell):
-                    self._student(cell, f"cell {number + 1}", result, _wanted(judge, notebook.cells[number + 1 :]))
+                wanted = _wanted(judge, notebook.cells[number + 1 :])
+                if (call := self._unpaid_check(cell)) is None:
+                    self._student(cell, f"cell {number + 1}", result, wanted)
+                else:
+                    self._challenge(judge, cell, call, f"cell {number + 1}", result, wanted)
             for cell in notebook.cells:
                 hide_paths(cell)
         finally:
@@ -245,20 +252,38 @@ class NotebookGrader:
             cell.outputs = [_error("Stopped", f"This cell was stopped: {error}. The cells after it run without it.")]
             result.notes.append(f"{in_words(cell)} was stopped: {error}. {self._advice(error)}")
 
-    def _challenge(self, judge: Judge, cell: NotebookNode) -> bool:
-        """Show what a check without points says, which is judged outside as any other; False where there is nothing to judge."""
-        call = UNPAID.fullmatch(cell.source.strip())
-        if not call or cell.metadata.get("nbgrader") or self.challenges >= CHALLENGES:
-            return False
+    def _unpaid_check(self, cell: NotebookNode) -> re.Match[str] | None:
+        """The check without points in which a cell ends, if it is one that the judge takes."""
+        if cell.metadata.get("nbgrader") or len(cell.source) > min(LONGEST_CELL, self.code) or self.challenges >= CHALLENGES:
+            return None
+        call = UNPAID.search(cell.source)
+        return call if call and _is_python(cell.source[: call.start()]) else None
+
+    def _challenge(
+        self, judge: Judge, cell: NotebookNode, call: re.Match[str], name: str, result: NotebookResult, wanted: Sequence[str]
+    ) -> None:
+        """Run a cell without the check in which it ends, and show what that says: it is judged outside, as any other, once for a class.
+
+        Where there is nothing to judge, the check runs after the cell, and shows its error.
+        """
         self.challenges += 1
-        try:
+        source = cell.source
+        if call.start():
+            cell.source = f"{source[: call.start()]}None"  # an expression before it shows nothing
+            self._student(cell, name, result, [*wanted, call[3]])
+            cell.source = source
+            if any(output.output_type == "error" for output in cell.outputs):
+                return
+        shown, report = cell.get("outputs", []) if call.start() else [], None
+        with contextlib.suppress(LookupError, TypeError, ValueError, RemoteError, protocol.Broken):
             report = judge.unpaid(call[2], call[3])
-        except (LookupError, TypeError, ValueError, RemoteError, protocol.Broken):
-            return False  # the cell runs as any other, and shows its error
-        if report is not None:
-            cell.execution_count, text = 1, without_points(report)
-            cell.outputs = self._fit_outputs([new_output("execute_result", {"text/plain": text}, execution_count=1)])
-        return report is not None
+        if report is None:
+            cell.source = call[0]
+            self._student(cell, name, result, wanted)
+            cell.source, cell.outputs = source, [*shown, *cell.outputs]
+            return
+        text = new_output("execute_result", {"text/plain": without_points(report)}, execution_count=1)
+        cell.execution_count, cell.outputs = 1, [*shown, *self._fit_outputs([text])]
 
     def _advice(self, error: protocol.Broken) -> str:
         """What a student whose cell was stopped can do."""
@@ -341,9 +366,25 @@ def _wanted(judge: Judge, cells: list[NotebookNode]) -> list[str]:
 
 
 @functools.lru_cache(512)  # most cells of a class are as they were handed out
+def _is_python(source: str) -> bool:
+    """Is it whole statements without magics?"""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+@functools.lru_cache(512)
 def _reasons(source: str) -> tuple[str, ...]:
     """What a cell reaches for that an answer does not need."""
-    return tuple(what for what, words in SUSPICIOUS.items() if re.search(words, source) or (what == COMPLEX and has_negative_root(source)))
+    found = {what for line in io.StringIO(source) for what in _reasons_in(line)}
+    return tuple(what for what in SUSPICIOUS if what in found or (what == COMPLEX and has_negative_root(source)))
+
+
+@functools.lru_cache(2048)  # many lines are in every student's answer
+def _reasons_in(line: str) -> tuple[str, ...]:
+    return tuple(what for what, words in SUSPICIOUS.items() if re.search(words, line))
 
 
 def in_words(cell: NotebookNode) -> str:

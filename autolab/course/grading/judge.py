@@ -29,7 +29,7 @@ from . import protocol
 from .handlers import ERROR, OUTPUT
 from .proxies import Proxy, SandboxCandidate, SandboxPlayer, function_class, name_of
 from .same_spec import known_spec
-from .sandbox import RemoteError
+from .sandbox import RemoteError, Session
 from .second_opinion import SecondOpinion
 
 UNPAID = -1  # the seed of checks without points
@@ -60,13 +60,21 @@ class Judge:
         self.names: dict[str, Any] = {"__name__": "__judge__", "__builtins__": builtins}
         self.proxies: set[str] = set()
         self.reports: list[Report] = []
+        self.verdicts: dict[Any, SessionVerdict] = {}  # since the last cell of the student's, by the question
+        self.only_checks = False  # is the test that runs nothing else?
+
+    def forget(self) -> None:
+        """Drop the verdicts: a cell of the student's runs, after which the same question may have another answer."""
+        self.verdicts.clear()
 
     def run(self, source: str, name: str) -> CellOutcome:
         """Run trusted code. What it names and this side does not define is asked of the sandbox."""
         outcome, sink = CellOutcome(), io.StringIO()
         self.reports = []
         try:
-            body, end, wanted = _compile(source, name)
+            body, end, wanted, self.only_checks = _compile(source, name)
+            if not self.only_checks:  # it may change what a verdict depends on, here or there
+                self.forget()
             self._bind(wanted)
             with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), self._checks():
                 exec(body, self.names)
@@ -93,16 +101,29 @@ class Judge:
         second_order: bool | None = None,
         seconds: float | None = None,  # the sandbox has its own limit
     ) -> Report:
-        """What `autolab.check.check` is while a test runs: it draws with a fresh seed, and asks the sandbox."""
+        """What `autolab.check.check` is while a test runs: it draws with a fresh seed, and asks the sandbox.
+
+        What was asked since the last cell of the student's is not asked again: on other numbers that nobody knew it would find the same.
+        """
         seed, name = check_seed(seed, self.seed), name_of(candidate)
         if name is None:
             report = CHECK(exercise, candidate, seed=seed, points=points, second_order=second_order)
         elif isinstance(exercise, str) and exercise in BEHAVIOURS:
-            report = self._judge_behaviour(exercise, name, seed, points)
+            report = _scaled(self._judge_behaviour(exercise, name, seed), points)
         else:
-            report = self._judge_rule(exercise, second_order, name, seed, points)
+            report = _scaled(self._judge_rule(exercise, second_order, name, seed), points)
         self.reports.append(report)
         return report
+
+    def _known(self, question: tuple) -> Report | None:
+        """The verdict on this question, if the session has answered it since the last cell of the student's and is still there."""
+        known = self.verdicts.get(question)
+        return known.report if known and not known.session.broken else None
+
+    def _note(self, question: tuple, exercise: Any, session: Session, report: Report) -> None:
+        """Keep a verdict for the same question. What found no end may be a matter of the machine, and is asked again."""
+        if self.only_checks and not any(d.family == "time" for d in report.diagnoses):
+            self.verdicts[question] = SessionVerdict(exercise, session, report)
 
     def unpaid(self, exercise: str, answer: str) -> Report | None:
         """The verdict on an answer to a challenge, on numbers that no test with points draws; None if there is no such answer."""
@@ -112,9 +133,12 @@ class Judge:
         once = Judge(self.ask, self.seed)  # without a second opinion, which is about points
         return once.check(exercise, KINDS[kind](answer, self.ask), seed=UNPAID)
 
-    def _judge_behaviour(self, exercise: str, name: Any, seed: int, points: float | None) -> Report:
+    def _judge_behaviour(self, exercise: str, name: Any, seed: int) -> Report:
         """The verdict on scenes. What was judged once is not judged again, as with rules."""
-        behaviour, place = BEHAVIOURS[exercise], (exercise, seed, points, name)
+        behaviour, place = BEHAVIOURS[exercise], (exercise, seed, name)
+        question = id(behaviour), name
+        if report := self._known(question):
+            return report
         player = SandboxPlayer(exercise, name, self.ask)
         known = _SCENE_SETS.get(place)
         if known is None or known.behaviour is not behaviour:
@@ -122,12 +146,14 @@ class Judge:
         said = player.prepare(known.question)
         report = known.verdicts.get(said)
         if report is None:
-            report = judge_behaviour(behaviour, player, seed=seed, points=points)
+            report = judge_behaviour(behaviour, player, seed=seed)
             if said and not player.more:  # the verdict rests on this answer alone
                 _remember(known.verdicts, said, report, 64)
+        if said:
+            self._note(question, behaviour, player.reply.session, report)
         return report
 
-    def _judge_rule(self, exercise: str | Spec, second: bool | None, name: Any, seed: int, points: float | None) -> Report:
+    def _judge_rule(self, exercise: str | Spec, second: bool | None, name: Any, seed: int) -> Report:
         """The verdict on a rule. Most students of a class give the same numbers: what was judged once is not judged again."""
         spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
         kept = spec if SPECS.get(spec.name) is spec else spec.name if spec == Spec(spec.name) else None
@@ -136,8 +162,11 @@ class Judge:
             spec, kept = same.spec, same.spec
         reference = same.reference if same else _reference(spec)
         spec = spec if second is None else replace(spec, second=second)
+        question = kept if isinstance(kept, str) else id(kept), spec.second, name
+        if kept and (report := self._known(question)):
+            return report
         candidate = SandboxCandidate(name, reference, self.ask)
-        place = (kept if isinstance(kept, str) else id(kept), spec.second, seed, points, name, candidate.judges_forward)
+        place = (*question, seed, candidate.judges_forward)
         known = _CASE_SETS.get(place) if kept else None
         if known is None:
             with np.errstate(all="ignore"):
@@ -149,14 +178,14 @@ class Judge:
         if report is None:
             candidate.read()
             report = judge(spec, reference, candidate, seed=seed, drawn=known.cases)
-            report = report if points is None else report.worth(points)
             if said and not candidate.more:  # the verdict rests on this answer alone
                 _remember(known.verdicts, said, report, 64)
         if said and _is_right(report) and self._needs_engine(spec, reference, name, known, said):
             candidate = SandboxCandidate(name, reference, self.ask, candidate.reply, by_engine=True)
             candidate.read()
             report = judge(spec, reference, candidate, seed=seed, drawn=known.cases)
-            report = report if points is None else report.worth(points)
+        if kept and said:
+            self._note(question, kept, candidate.reply.session, report)
         return report
 
     def _needs_engine(self, spec: Spec, reference: Reference, name: Any, known: CaseSet, said: str) -> bool:
@@ -172,7 +201,8 @@ class Judge:
                 right = _is_right(judge(spec, reference, candidate, drawn=known.cases, naming=False))
                 if right or not (candidate.ended or candidate.late):
                     return not right
-        self.second.unknown.append(spec.name)
+        if spec.name not in self.second.unknown:
+            self.second.unknown.append(spec.name)
         return False
 
     def wanted(self, source: str, name: str) -> list[str]:
@@ -213,6 +243,14 @@ CHECK = verdict.check
 _REFERENCES: dict[str, Reference] = {}
 
 
+class SessionVerdict(NamedTuple):
+    """A verdict, the session that it was asked in, and the exercise: its identity is part of the question."""
+
+    exercise: Spec | Behaviour | str
+    session: Session
+    report: Report
+
+
 class CaseSet(NamedTuple):
     """What is asked of a rule with one seed, and the verdicts on what came back, by its digest."""
 
@@ -241,6 +279,17 @@ def _remember(kept: dict[Any, Any], key: Any, value: Any, most: int = 500) -> An
     return value
 
 
+_SCALED: dict[tuple[int, float], tuple[Report, Report]] = {}  # by identity: one verdict stands for many students
+
+
+def _scaled(report: Report, points: float | None) -> Report:
+    """The same verdict, for an exercise that is worth these points."""
+    if points is None:
+        return report
+    key = id(report), points
+    return (_SCALED.get(key) or _remember(_SCALED, key, (report, report.worth(points))))[1]
+
+
 def _reference(spec: Spec) -> Reference:
     if SPECS.get(spec.name) is not spec:
         return reference_of(spec)
@@ -250,14 +299,27 @@ def _reference(spec: Spec) -> Reference:
 
 
 @lru_cache(512)  # every student's notebook has the same tests
-def _compile(source: str, name: str) -> tuple[CodeType, CodeType | None, tuple[str, ...]]:
-    """A test in two parts, all but its last expression and that, and the names in it that Python does not define."""
+def _compile(source: str, name: str) -> tuple[CodeType, CodeType | None, tuple[str, ...], bool]:
+    """A test in two parts, all but its last expression and that; the names in it that Python does not define; is it only checks?"""
     tree = ast.parse(source, name)
+    only_checks = _is_only_checks(tree)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     body = compile(tree, name, "exec")
     end = compile(ast.Expression(last.value), name, "eval") if last else None
     names = {n for code in (body, end) if code for n in _names(code)}
-    return body, end, tuple(sorted(n for n in names if not hasattr(builtins, n)))
+    return body, end, tuple(sorted(n for n in names if not hasattr(builtins, n))), only_checks
+
+
+def _is_only_checks(tree: ast.Module) -> bool:
+    """Is a test nothing but checks, names for their reports, and assertions on these? Whatever else it calls may change something."""
+    if not tree.body or ast.unparse(tree.body[0]) != "from autolab.check import check":
+        return False
+    if not all(isinstance(statement, (ast.Expr, ast.Assign, ast.Assert)) for statement in tree.body[1:]):
+        return False
+    nodes = [node for statement in tree.body[1:] for node in ast.walk(statement)]
+    called = [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
+    given = [ast.unparse(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)]
+    return set(called) <= {"check"} and all(name.isidentifier() and name != "check" for name in given)
 
 
 def _names(code: CodeType) -> Iterator[str]:

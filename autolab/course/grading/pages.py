@@ -73,7 +73,7 @@ def _read(path: Path) -> NotebookNode:
     notebook = NotebookNode(json.loads(path.read_text("utf-8")))
     cells = notebook["cells"] = [NotebookNode(cell) for cell in notebook["cells"]]
     for cell in cells:
-        cell.update(source="".join(cell["source"]), metadata=NotebookNode(cell["metadata"]))
+        cell.update(source=_whole(cell["source"]), metadata=NotebookNode(cell["metadata"]))
         if not cell.get("outputs"):
             continue
         cell["outputs"] = [NotebookNode(output) for output in cell["outputs"]]
@@ -81,8 +81,13 @@ def _read(path: Path) -> NotebookNode:
             for holder, keys in ((output, ("text",)), (output.get("data", {}), ("text/plain", "text/html"))):
                 for key in keys:
                     if key in holder:
-                        holder[key] = "".join(holder[key])
+                        holder[key] = _whole(holder[key])
     return notebook
+
+
+def _whole(text: str | list[str]) -> str:
+    """A text that a notebook holds as one or as its lines. To join what is one already takes longer than making the page of it."""
+    return text if isinstance(text, str) else "".join(text)
 
 
 def titles(root: Path, assignment: str, notebook: str, student: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ import errno
 import os
 import platform
 import struct
+from functools import cache
 from typing import Any
 
 NO_NEW_PRIVILEGES, SECCOMP, FILTER = 38, 22, 2
@@ -81,6 +82,7 @@ def refused(machine: str) -> list[int]:
     return [number for number in numbers if number is not None]
 
 
+@cache
 def program(machine: str) -> bytes:
     """The filter of system calls as the kernel reads it: instructions of eight bytes; empty for a machine not known here."""
     if machine not in MACHINES:

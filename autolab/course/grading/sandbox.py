@@ -47,8 +47,8 @@ NOT_ISOLATED = (
     "NOT ISOLATED, as you chose: student code runs as you with limits only. It can read and delete your files, use the network, "
     "and show what it found on its student's page. Verdicts are still made outside its process."
 )
-# What exercises on behaviour expect: the sandbox's server has read it and forgotten it, and a session cannot read it again.
-CHECK = Path(autolab.__file__).parent / "check"
+# What exercises on behaviour expect: the sandbox's server has loaded all of it and forgotten that, and a session cannot read it again.
+BEHAVIOUR = str(Path(autolab.__file__).parent / "check" / "behaviour")
 FIRST_USER, USERS = 210_000, 500  # users from here on own nothing and nobody; so many for each sandbox
 # Where memory runs out, the kernel is to end the sandbox and not the judge.
 FIRST_TO_END = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_adj; exec "$@"', "box"] if os.name == "posix" else []
@@ -98,6 +98,7 @@ class Sandbox:
         self.folder: str | None = None
         # in no order: a session is not to learn from its number how many came before
         self.numbers, self.number = itertools.cycle(secrets.SystemRandom().sample(range(USERS), USERS)), 0
+        self.name = secrets.token_hex(4)  # of the folders of its sessions: servers that are forks of one share a disk
         self.separate = self.mode == "bubblewrap"
         self.containers: dict[int, subprocess.Popen] = {}
         # root stays root in the sandbox's server, so that each session can become a user whom nobody knows
@@ -154,21 +155,25 @@ class Sandbox:
                     raise RuntimeError(f"the box ({self.mode}) gives no session: {error}") from error
         raise AssertionError
 
+    @functools.cached_property
+    def _hidden(self) -> list[str]:
+        """The folders that a session does not see."""
+        solutions = [] if (folder := problem_sets.installed_folder()) is None else [str(folder)]
+        return [BEHAVIOUR, *solutions, *(hidden_folders() if not self.derivatives else [])]
+
     def _order(self, files: Mapping[str, bytes]) -> dict[str, Any]:
         """What the next session is told."""
         self.number = next(self.numbers)
         # limits and keys count by user: no two sessions at a time have the same
         user = FIRST_USER + os.getpid() % 100_000 * USERS + self.number
-        return {"start": self.number, "separate": self.separate, "privileged": self.privileged, "user": user, "files": bool(files),
-                **asdict(self.limits)}  # fmt: skip
+        folder = self._session_folder(self.number)
+        who = {"separate": self.separate, "privileged": self.privileged, "user": user}
+        return {"start": self.number, "folder": folder, **who, "files": bool(files), **asdict(self.limits)}
 
     def _open(self, files: Mapping[str, bytes]) -> Session:
         assert self.control
         order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        hidden = CHECK.glob("behaviour/**/ps*.py*")
-        order["hidden"] = sorted(map(str, hidden)) if self.separate else []
-        solutions = [] if (folder := problem_sets.installed_folder()) is None else [str(folder)]
-        order["folders"] = [*solutions, *(hidden_folders() if not self.derivatives else [])] if self.separate else []
+        order["folders"] = self._hidden if self.separate else []
         if self.mode == "limits":
             order["processes"] = 0  # it would count every process of this user
         socket.send_fds(self.control, [json.dumps(order).encode()], [far.fileno()])
@@ -196,6 +201,9 @@ class Sandbox:
                 raise OSError(errors.read(2000).decode(errors="replace").strip() or "the container ended")
         return Session(self, self.number, near)
 
+    def _session_folder(self, number: int) -> str:
+        return f"{self.name}-{number}"
+
     def _container_name(self, number: int) -> str:
         return f"autolab-box-{os.getpid()}-{number}"
 
@@ -209,7 +217,7 @@ class Sandbox:
         if self.control is None:
             return
         try:
-            self.control.sendall(json.dumps({"end": number}).encode())
+            self.control.sendall(json.dumps({"end": number, "folder": self._session_folder(number)}).encode())
             if self.control.recv(6) != b"ended\n":
                 self.close()
         except OSError:
@@ -239,33 +247,56 @@ class Sandbox:
             self.folder = None
 
 
-class SandboxWithoutDerivatives(Sandbox):
-    """Sessions in which the engine takes no derivatives.
-
-    Its server is forked from that of the first, before which no student's line has run, and has then forgotten every backward
-    formula: to start another would take seconds of imports.
-    """
-
-    derivatives = False
+class ForkedSandbox(Sandbox):
+    """Sessions of a server that is a fork of another's, before which no student's line has run: to start one takes seconds of imports."""
 
     def __init__(self, first: Sandbox):
         super().__init__(first.mode, first.limits)
         self.first, self.privileged = first, first.privileged
-        self.numbers = first.numbers  # both have one folder for their sessions, and one range of users
 
     def start(self) -> None:
-        """Fork the server of the first sandbox, unless that is done. Raises RuntimeError if it does not answer."""
+        """Fork the first server, unless that is done. Raises RuntimeError if it does not answer."""
         if self.mode in ENGINES or self.control is not None:
             return
-        self.first.start()
-        assert self.first.control
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        with far:
-            socket.send_fds(self.first.control, [json.dumps({"fork": "without derivatives"}).encode()], [far.fileno()])
-        if not _is_ready(near):
-            near.close()
-            raise RuntimeError(f"the box ({self.mode}) gives none without derivatives")
+        with far, contextlib.ExitStack() as unless_ready:
+            unless_ready.callback(near.close)
+            self._ask_first(json.dumps({"fork": True, "derivatives": self.derivatives}).encode(), far)
+            far.close()  # where the server has ended, this is the end of the connection
+            if not _is_ready(near):
+                raise RuntimeError(f"the box ({self.mode}) does not fork")
+            unless_ready.pop_all()
         self.control = near
+
+    def _ask_first(self, order: bytes, connection: socket.socket) -> None:
+        assert self.first.control
+        socket.send_fds(self.first.control, [order], [connection.fileno()])
+
+
+class SandboxWithoutDerivatives(ForkedSandbox):
+    """Sessions in which the engine takes no derivatives: its server has forgotten every backward formula."""
+
+    derivatives = False
+
+    def __init__(self, first: Sandbox):
+        super().__init__(first)
+        self.numbers = first.numbers  # one range of users
+
+    def _ask_first(self, order: bytes, connection: socket.socket) -> None:
+        self.first.start()
+        super()._ask_first(order, connection)
+
+
+class WorkerSandbox(ForkedSandbox):
+    """The sandbox of one of several processes that grade. Where the first server, another process's, is gone, it starts its own."""
+
+    def start(self) -> None:
+        """Fork the first server, or start one."""
+        if self.process is None:
+            with contextlib.suppress(OSError, RuntimeError):
+                super().start()
+                return
+        Sandbox.start(self)
 
 
 def _is_ready(control: socket.socket) -> bool:

@@ -46,6 +46,7 @@ def serve(control: socket.socket, shell: Any) -> None:
     """Fork a session for every connection that comes through the control socket; end when it closes."""
     libc = ctypes.CDLL(None, use_errno=True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    privileges.program(platform.machine())  # which every session uses
     gc.collect()
     gc.freeze()
     sessions: dict[int, int] = {}  # the number of a session: its first process
@@ -65,12 +66,12 @@ def serve(control: socket.socket, shell: Any) -> None:
         if "end" in order:
             if pid := sessions.pop(order["end"], 0):
                 _kill(pid)
-            shutil.rmtree(str(order["end"]), ignore_errors=True)  # its folder, where that is not in memory of its own
+            shutil.rmtree(order["folder"], ignore_errors=True)  # its folder, where that is not in memory of its own
             control.sendall(b"ended\n")
             continue
         connection = socket.socket(fileno=descriptors[0])
         if "fork" in order:
-            _fork_server(control, connection, shell)
+            _fork_server(control, connection, shell, order["derivatives"])
             continue
         pid = _fork(libc, order)
         if pid == 0:
@@ -86,15 +87,16 @@ def serve(control: socket.socket, shell: Any) -> None:
         connection.close()
 
 
-def _fork_server(control: socket.socket, its_control: socket.socket, shell: Any) -> None:
-    """Another server, in whose sessions the engine takes no derivatives. Nothing of a student's has been in the process it is a copy of."""
+def _fork_server(control: socket.socket, its_control: socket.socket, shell: Any, keeps: bool) -> None:
+    """Another server, which keeps derivatives or has none. Nothing of a student's has been in the process it is a copy of."""
     with its_control:
         if os.fork() != 0:
             return
         try:
             control.close()
-            gc.unfreeze()  # or what is forgotten would stay in memory where it is part of a circle
-            derivatives.forget()
+            if not keeps:
+                gc.unfreeze()  # or what is forgotten would stay in memory where it is part of a circle
+                derivatives.forget()
             serve(its_control, shell)
         finally:
             os._exit(0)
@@ -155,12 +157,10 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
         libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", NOSUID | NODEV, size)
         fits = _own_devices(libc)
         if files and not (order["privileged"] and os.getuid() == 0):
-            fits &= _mount_files(libc, files, order["start"])
+            fits &= _mount_files(libc, files, order["folder"])
             files = {}
         else:
             fits &= libc.mount(b"tmpfs", b"/scratch", b"tmpfs", NOSUID | NODEV, size) == 0
-        for file in order["hidden"]:
-            libc.mount(b"/dev/null", file.encode(), None, BIND, None)
         for folder in order["folders"]:
             if os.path.isdir(folder):  # what is not there needs not be hidden
                 fits &= libc.mount(b"tmpfs", folder.encode(), b"tmpfs", READ_ONLY | NOSUID | NODEV, b"size=4k") == 0
@@ -172,8 +172,8 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
             _become(order["user"])
             _confine(libc)  # a process that becomes another user forgets it
     else:  # sessions have one user and one disk: at least each its folder
-        os.mkdir(str(order["start"]))
-        os.chdir(str(order["start"]))
+        os.mkdir(order["folder"])
+        os.chdir(order["folder"])
     _write_files(files, ".")
     _limit(order)
     null = os.open(os.devnull, os.O_RDWR)
@@ -220,13 +220,13 @@ def _write_files(files: dict[str, bytes], folder: str) -> None:
             file.write(data)
 
 
-def _mount_files(libc: Any, files: dict[str, bytes], number: int) -> bool:
+def _mount_files(libc: Any, files: dict[str, bytes], name: str) -> bool:
     """Put a folder with the files, read-only, over the one that all sessions share.
 
     Without root a session has no name in the kernel's books to write a file of its own file system under, so its files lie in
     the server's, where nobody sees them but the session whose folder they are.
     """
-    folder = f"/scratch/{number}"
+    folder = f"/scratch/{name}"
     os.mkdir(folder)
     _write_files(files, folder)
     if libc.mount(folder.encode(), b"/scratch", None, BIND, None) != 0:

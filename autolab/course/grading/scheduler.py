@@ -31,9 +31,9 @@ from .gradebook import CourseGradebook
 from .interrupts import Interrupts
 from .notebook_file import read_notebook
 from .pages import carry, save_graded, save_pages
-from .sandbox import Limits
+from .sandbox import Limits, Sandbox
 from .stage import Stage
-from .worker import Job, JobResult, grade, grade_batch
+from .worker import Job, JobResult, begin, grade, grade_batch
 
 BATCH, PATIENCE = 32, 2.0  # submissions, or seconds, until the gradebook is written
 TASK_SIZE = 8  # submissions in one task of a cluster, which costs its scheduler some milliseconds
@@ -186,7 +186,7 @@ def grade_course(
         stage.begin(seed)
     if regrade := stage.in_use():
         seed = stage.seed
-    with CourseGradebook(course.database, assignment) as gradebook, Interrupts().watched() as interrupts:
+    with CourseGradebook(course.database, assignment) as gradebook, Interrupts().watched() as interrupts, _old_objects_aside():
         forms, before, with_form = gradebook.forms(), gradebook.digests(), gradebook.forms_graded_with()
         run = GradingRun(seed=fresh_seed() if seed is None else seed)
         seen = {old for _, old in before.values()}  # pages show what they drew
@@ -225,7 +225,7 @@ def grade_course(
         batch, last, busy = list[JobResult](), time.monotonic(), 0.0
         progress(0, len(todo), None)
         try:
-            for done in _map(todo, load, jobs, scheduler, run, lambda: interrupts.asked):
+            for done in _map(todo, load, jobs, scheduler, run, lambda: interrupts.asked, lambda: _started(mode, limits)):
                 batch.append(done)
                 run.graded, run.box, busy = run.graded + 1, done.box, busy + done.occupied
                 run.stopped += [f"{done.student}: {note.split('. ')[0]}" for note in done.notes if "was stopped" in note]
@@ -280,8 +280,12 @@ def _map(
     scheduler: str | None,
     run: GradingRun,
     stop: Callable[[], bool] = lambda: False,
+    sandbox: Callable[[], Sandbox | None] = lambda: None,
 ) -> Iterator[JobResult]:
-    """The results as they come. Where `stop` says so nothing more is begun, and what is running ends."""
+    """The results as they come. Where `stop` says so nothing more is begun, and what is running ends.
+
+    `sandbox` starts the one that processes on this machine copy.
+    """
     run.lanes = max(jobs, 1)
     if scheduler:
         try:
@@ -297,12 +301,14 @@ def _map(
             parts = ([load(place) for place in part] for part in _tasks(todo, run.lanes))
             for several in _all(client.get_executor(pure=False), parts, 3 * run.lanes, grade_batch, stop):
                 yield from several
-    elif jobs == 1:
+    elif jobs == 1 or not todo:
         yield from (grade(load(place)) for place in itertools.takewhile(lambda _: not stop(), todo))
     else:
         left = todo
         for attempt in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
-            pool = concurrent.futures.ProcessPoolExecutor(jobs, _context(attempt), _begin_worker)
+            context = _context(attempt)
+            first = sandbox() if context.get_start_method() == "fork" and left else None
+            pool = concurrent.futures.ProcessPoolExecutor(jobs, context, _begin_worker, (first,))
             finished: set[Place] = set()
             try:
                 for done in _all(pool, map(load, left), 3 * jobs, grade, stop):
@@ -314,13 +320,32 @@ def _map(
                 left = [place for place in left if place not in finished]
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
+                if first:
+                    first.close()
         raise RuntimeError(f"the grading processes were killed five times; {len(left)} submissions are left, run the command again")
 
 
-def _begin_worker() -> None:
+def _started(mode: str | None, limits: Limits) -> Sandbox:
+    sandbox = Sandbox(mode, limits)
+    sandbox.start()
+    return sandbox
+
+
+def _begin_worker(first: Sandbox | None) -> None:
     # Ctrl-C reaches all processes of a terminal: the first one stops them, and their tracebacks would bury what it says.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()  # what is loaded stays: without it the collector walks all of nbgrader again and again
+    gc.freeze()
+    begin(first)
+
+
+@contextlib.contextmanager
+def _old_objects_aside() -> Iterator[None]:
+    """What is loaded stays: otherwise the garbage collector walks all of nbgrader again and again."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _context(attempt: int) -> Any:

@@ -113,6 +113,7 @@ def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
     cells = data.get("cells") if isinstance(data, dict) else None
     if not isinstance(cells, list):
         cells = []
+    if not cells and not notes:
         notes.append(f"{name} has no cells")
     if len(cells) > CELLS:
         notes.append(f"{name} has more than {CELLS} cells; the first {CELLS} are read")
@@ -317,7 +318,8 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
     here = {_name(c): c for c in notebook.cells}
     needed = [name for name, form in known.items() if form.grade or form.task or form.locked]
     missing = [name for name in needed if name not in here]
-    if few := len(missing) > max(FEW, 0.7 * len(needed)):
+    none = not notebook.cells  # said already: it was not handed in, or could not be read
+    if (few := none or len(missing) > max(FEW, 0.7 * len(needed))) and not none:
         notes.append(
             f"{len(missing)} of the {len(needed)} locked and graded cells were missing, and are put back: "
             "it may be another notebook, or only a part of this one"
