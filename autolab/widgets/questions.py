@@ -124,14 +124,27 @@ SHAPE = re.compile(r"[(\[]?\s*((?:\d+(?:\s*[,x×]\s*|\s+|(?![\d\s,x×])))*)[)\]]
 LONGEST = 200  # characters of a number or a shape
 
 
+def unread(question, answer):
+    """What to say to an answer that cannot be read, and so is not an attempt; an empty text if it can be."""
+    kind = question["kind"]
+    if kind == "choice":
+        known = isinstance(answer, str) and any(o["text"] == answer for o in question["options"])
+        return "" if known else "That is none of the answers."
+    if kind == "number":
+        return "Write a number, such as 0.5 or 1/3." if as_number(answer) is None else ""
+    return "Write a shape, such as 3, 4." if kind == "shape" and as_shape(answer) is None else ""
+
+
 def judge(question, answer):
     """(right, what to say) for an answer: an option's text, several of them, a number, a shape, or the steps in an order."""
     kind = question["kind"]
     if kind in ("several", "order") and not isinstance(answer, str):
         answer = [text for text in answer if isinstance(text, str)] if isinstance(answer, tuple | list | set) else []
+    if lacks := unread(question, answer):
+        return False, lacks
     if kind == "choice":
-        option = next((o for o in question["options"] if isinstance(answer, str) and o["text"] == answer), None)
-        return (option["right"], option["why"]) if option else (False, "That is none of the answers.")
+        option = next(o for o in question["options"] if o["text"] == answer)
+        return option["right"], option["why"]
     if kind == "several":
         wrong = [o for o in question["options"] if o["right"] is not (o["text"] in answer)]
         said = [f"{'Missing' if o['right'] else 'Not'}: {o['text']}. {o['why']}" for o in wrong]
@@ -145,8 +158,6 @@ def judge(question, answer):
         early = next((o["early"] for o in question["options"] if [o["text"]] == list(answer[place : place + 1])), "")
         return False, f"{said} Too early: {answer[place]}. {early}" if early else said
     value = as_number(answer) if kind == "number" else as_shape(answer)
-    if value is None:
-        return False, "Write a number, such as 0.5 or 1/3." if kind == "number" else "Write a shape, such as 3, 4."
     if _equal(question, value, question["right"]):
         return True, question["why"]
     known = [(wrong, said) for wrong, said in question["wrong"] if _equal(question, value, wrong)]
@@ -240,6 +251,8 @@ class Quiz(Explorable):
         if not 1 <= question <= len(self.questions):
             raise IndexError(f"there is no question {question}: this quiz has {len(self.questions)}")
         right, said = judge(self.questions[question - 1], answer)
+        if unread(self.questions[question - 1], answer):
+            return right, said
         attempts = [list(a) for a in self.attempts]
         attempts[question - 1].append([str(answer), right])
         self.attempts = attempts

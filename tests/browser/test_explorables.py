@@ -11,7 +11,7 @@ from autolab import widgets
 from autolab.draw import chart
 from autolab.widgets import panel as panels
 from autolab.widgets.panel import Frame, Panel, timeline
-from autolab.widgets.questions import choice, number, order, quiz, several, shape
+from autolab.widgets.questions import choice, number, order, predict, quiz, several, shape
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("anywidget")
@@ -242,6 +242,16 @@ def test_the_room_has_no_train_button_where_nobody_can_train(open_page, drive):
 
 
 # -- the quiz ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("question", "said"), [
+    (choice("Which?", {"a": "No.", "b": "The truth."}, "b"), "Choose an answer first."),
+    (number("2 + 2?", 4, "The truth."), "Write a number, such as 0.5 or 1/3."), (shape("Of ones(2)?", (2,), "The truth."), "Write a shape, such as 3, 4."),
+])  # fmt: skip
+def test_a_prediction_that_cannot_be_read_does_not_show_the_truth(open_page, question, said):
+    page = open_page(predict(question))
+    page.get_by_role("button", name="Predict").click()
+    expect(page.get_by_role("status")).to_have_text(said)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

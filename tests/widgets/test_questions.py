@@ -70,6 +70,12 @@ def test_attempts_are_kept_on_this_machine(home):
     assert json.loads((home / "progress.json").read_text())
 
 
+@pytest.mark.parametrize(("k", "answer"), [(0, "?"), (2, "x"), (3, "a")])
+def test_an_answer_that_cannot_be_read_is_not_an_attempt(k, answer):
+    q = quiz("x", *QUESTIONS)
+    assert q.answer(k + 1, answer) == judge(QUESTIONS[k], answer) and q.attempts[k] == []
+
+
 def test_nothing_is_kept_if_so_asked_or_if_it_cannot_be(monkeypatch, home):
     monkeypatch.setenv("AUTOLAB_HOME", "off")
     quiz("x", QUESTIONS[2]).answer(1, 12)

@@ -9,10 +9,10 @@ const LONG = 6; // so many of the longest texts are measured
 const SPEEDS = [0.5, 1, 2, 4];
 const SUPPRESS = "data-lm-suppress-shortcuts"; // keys typed in an element with this attribute are not the notebook's
 
-const BEYOND = "This was not computed in advance, and no Python is running here to compute it. Go back, or run the cell in its notebook.";
+const BEYOND = "This was not computed in advance, and no Python is running here to compute it. Go back, or run its notebook from the first cell.";
 
-const GREY = "What is greyed out was not computed in advance, and no Python is running here. Undo or Reset leads back; run the cell in its "
-  + "notebook to go on from here.";
+const GREY = "What is greyed out was not computed in advance, and no Python is running here. Undo or Reset leads back; run its notebook "
+  + "from the first cell to go on from here.";
 
 const VIEWS = {}; // by the name that Python gives a widget's view; each view's file adds its own
 

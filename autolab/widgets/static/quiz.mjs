@@ -1,11 +1,18 @@
 // ---- quiz -----------------------------------------------------------------------------------------------------
 
+// What to say to an answer that cannot be read: it is not an attempt, and a prediction does not show the truth for it.
+function unread({ kind, options }, answer) {
+  if (kind === "choice") return options.some((o) => o.text === answer) ? "" : "Choose an answer first.";
+  if (kind === "number") return asNumber(answer) === null ? "Write a number, such as 0.5 or 1/3." : "";
+  return kind === "shape" && asShape(answer) === null ? "Write a shape, such as 3, 4." : "";
+}
+
 // The same judgement as in Python (autolab/widgets/questions.py), so that a page without a kernel answers, too.
 function judge(question, answer) {
   const { kind, options } = question;
   if (kind === "choice") {
     const option = options.find((o) => o.text === answer);
-    return option ? [option.right, option.why] : [false, "Choose an answer first."];
+    return [option.right, option.why];
   }
   if (kind === "several") {
     const off = options.filter((o) => o.right !== answer.includes(o.text));
@@ -20,9 +27,6 @@ function judge(question, answer) {
     return [false, early ? `${said} Too early: ${answer[at]}. ${early}` : said];
   }
   const value = kind === "number" ? asNumber(answer) : asShape(answer);
-  if (value === null) {
-    return [false, kind === "number" ? "Write a number, such as 0.5 or 1/3." : "Write a shape, such as 3, 4."];
-  }
   const equal = (other) => kind === "shape" ? String(value) === String(other)
     : Math.abs(value - other) <= question.tolerance * Math.max(1, Math.abs(other));
   if (equal(question.right)) return [true, question.why];
@@ -80,7 +84,12 @@ function quiz(model, el) {
     const input = inputFor(question, `${own}-${i}`);
     const said = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
     const check = () => {
-      const answer = input.read();
+      const answer = input.read(), lacks = unread(question, answer);
+      if (lacks) {
+        said.classList.remove("al-right", "al-wrong");
+        said.replaceChildren(lacks);
+        return;
+      }
       const [right, why] = judge(question, answer);
       const attempts = model.get("attempts").map((given) => [...given]);
       attempts[i].push([Array.isArray(answer) ? answer.join("; ") : answer, right]);
@@ -97,7 +106,7 @@ function quiz(model, el) {
     if (given !== undefined) {
       const answer = ["several", "order"].includes(question.kind) ? given.split("; ") : given;
       input.write(answer);
-      show(...judge(question, answer));
+      if (!unread(question, answer)) show(...judge(question, answer));
     }
     const button = h("button", { type: "submit", class: "al-button" }, reveal ? "Predict" : "Check");
     const form = h("form", { class: "al-question", onsubmit: (event) => { event.preventDefault(); check(); } },
