@@ -6,7 +6,7 @@
 Milliseconds of CPU time in fresh processes, in turns; medians. *import* is that of the library, NumPy's own apart; *first call* makes the
 network, its data and its optimizer, and takes one step, with all that is loaded and written then; *step* is the second step. For autolab
 two parts of the first call are shown: modules that are loaded with their first use, and functions that are written for the rows that the
-program calls (docs/decisions/shortcuts.md). What the compiled program takes beyond the eager one is to trace the step and write it out.
+program calls (docs/decisions/fast.md). What the compiled program takes beyond the eager one is to trace the step and write it out.
 """
 
 import argparse
@@ -55,6 +55,9 @@ def measured(way: str, name: str) -> dict[str, float]:
     if way != "torch":
         written = sys.modules["autolab.engine.op"].CODEGEN
         written |= {hook: functions.timed(write) for hook, write in written.items() if hook != "backward"}  # that one runs a pass
+        first_calls = sys.modules["autolab.fast.first_calls"]
+        for part in ("compile_forward", "compile_run"):
+            setattr(first_calls, part, functions.timed(getattr(first_calls, part)))
     begin = time.process_time()
     step = PROGRAMS[name](T)
     if way == "compiled":
