@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -76,6 +77,26 @@ def test_nothing_of_it_is_left_for_who_profiles_afterwards():
 def test_a_bare_except_does_not_swallow_it():
     stubborn.until = time.perf_counter() + 0.3
     assert [d.family for d in check("square", stubborn, seconds=0.1).diagnoses] == ["time"]
+
+
+def test_one_that_runs_out_while_garbage_is_collected_is_raised_again():
+    ends = []
+
+    def slow(phase, info):  # what this raises is ignored
+        ends.append(phase)
+        end = time.perf_counter() + 0.2
+        while time.perf_counter() < end:
+            pass
+
+    with pytest.raises(TooLong), limit(0.1):
+        gc.callbacks.append(slow)
+        try:
+            gc.collect()
+        finally:
+            gc.callbacks.remove(slow)
+        assert ends
+        while True:
+            pass
 
 
 def test_what_ends_in_time_runs_on():

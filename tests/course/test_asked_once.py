@@ -31,7 +31,7 @@ def put(monkeypatch):
 
 def made(tests, code=RULE, **names):
     """The reports of these tests, one after the other, by a judge who knows these names."""
-    one = Judge(session("pass", code, busy=0.4), 3)
+    one = Judge(session("pass", code, busy=0.4 if code == SLOW else 10.0), 3)
     one.names |= names
     return [one.run(test, "<test>").report for test in tests]
 
