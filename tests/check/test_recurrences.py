@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.check import Spec, check, diagnose
+from autolab.check import Spec, check, derivative_of_forward, diagnose
 from autolab.engine.op import GENERAL, Op
 
 
@@ -134,3 +134,13 @@ def test_what_is_not_carried_back_may_be_an_input_that_is_not_carried_on(cell):
 
 def test_a_mean_is_no_recurrence_of_prefixes():
     assert "step" not in texts(check("mean", lambda g, x, axis: np.expand_dims(g, axis) * np.ones_like(x) / 5).diagnoses)
+
+
+def hinge(x, y):
+    return np.maximum(0, 1 - x * y).mean()
+
+
+def test_where_no_step_comes_before_another_there_is_no_recurrence():
+    spec = Spec("hinge", Op("hinge", hinge, GENERAL, x=derivative_of_forward, y=derivative_of_forward), shapes=(((5,), (5,)), ((7,), (7,))))
+    said = texts(check(spec, lambda g, x, y: (-g * y / len(x), -g * x / len(x))).diagnoses)
+    assert "without its mask" in said and "step" not in said

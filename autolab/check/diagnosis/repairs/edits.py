@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...run.reference import sum_to
+from .brackets import brackets
 from .calls import AXIS_FIRST, axes, calls
 from .schema import IN_PLACE, Site, same, store, store_in_place
 from .statements import assignments, earlier_values, loops, moves, taken_apart
@@ -241,21 +242,6 @@ SUMS = {"sum", "mean", "cumsum"}
 def _of_product(do: Any, args: tuple, kwargs: Any, factor: Any) -> Any:
     array = getattr(do, "__self__", None)
     return getattr(array * factor, do.__name__)(*args, **kwargs) if hasattr(array, "ndim") else do(args[0] * factor, *args[1:], **kwargs)
-
-
-def _exponents(site: Site, pool: Pool) -> Iterator[Edit]:
-    """n * x**n - 1, where the 1 belongs to the exponent."""
-    node = site.node
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub)) or len(site.args) != 2 or not is_number(site.args[1]):
-        return
-    power, sign = node.left, 1 if isinstance(node.op, ast.Add) else -1
-    while isinstance(power, ast.UnaryOp) or (isinstance(power, ast.BinOp) and isinstance(power.op, (ast.Mult, ast.Div))):
-        sign *= -1 if isinstance(power, ast.BinOp) and isinstance(power.op, ast.Div) else 1
-        power = power.operand if isinstance(power, ast.UnaryOp) else power.right
-    if isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow):
-        base = evaluated(power.left)
-        yield Edit(1, "power", f"brackets around the exponent in `{short(site.text())}`", ("exponent",),
-                   lambda do, a, k, names: a[0] * base(names) ** (sign * a[1]))  # fmt: skip
 
 
 def _product(a: Any, b: Any, left: int, right: int, turned: int) -> Any:
@@ -584,6 +570,6 @@ def _with_identity(value: np.ndarray) -> np.ndarray:
 
 
 UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
-LIKELY_LOOKS = (_names, earlier_values, _numbers, _sizes, _exponents, _operators, _unary, _comparisons, calls, axes, loops, _indices,
+LIKELY_LOOKS = (_names, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes, loops, _indices,
                 _lost_indices, _stores, assignments, taken_apart, _returned, _turns, _squares)  # fmt: skip
 UNLIKELY_LOOKS = (_orders, _factors, _values)
