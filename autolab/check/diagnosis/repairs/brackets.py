@@ -61,7 +61,7 @@ def _of_line(site: Site, text: str, parts: list[Part]) -> Iterator[Edit]:
 
 
 def _lines(text: str, start: int = 0) -> Iterator[list[Part]]:
-    """The operands of a line, and of all that stands in brackets of its own there."""
+    """The operands of a line, and those of each pair of brackets in it."""
     parts = [Part(sign, start + a, start + b) for sign, a, b in operands(text)]
     if parts and (1 < len(parts) <= MOST or not start):
         yield parts
