@@ -330,7 +330,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if moved and (moved.sure or moved.family == "places"):
         elsewhere = (find_other_inputs, find_reshape) if patterns.WRONG_PLACES in moved.text else ()
         return _first(elsewhere, wrong, x) or replace(moved, sure=moved.sure and several)
-    if found := _symmetrised(plain, x):
+    if found := _symmetrised(plain, x) or _spread(plain, x):
         return found
     seen = patterns.find_index(wrong, x) or patterns.find_in_jacobian(wrong, x)
     computations = (find_other_inputs, other_operation, find_reshape, find_tape_slip, find_terms)
@@ -429,6 +429,35 @@ def _symmetric_part(o: Observation, x: str) -> Observation:
     ask = o.ask
     asked = (lambda gs, *at: (answers := ask(gs, *at)) and [half(answer) for answer in answers]) if ask else None
     return replace(o, got=half(o.got), ask=asked, memo={("symmetric part", x): True})
+
+
+def _spread(plain: list[Observation], x: str) -> Mistake | None:
+    """Does what came back lack entries in all these calls? Then what is wrong with it once it is spread over them is asked."""
+    answered = [o for o in plain if not o.failed]
+    if answered[0].reference.elementwise or not all(_may_be_spread(o.got[x], o.want[x]) for o in answered):
+        return None
+
+    def spread(o: Observation) -> Observation:
+        def whole(answer: dict[str, Any]) -> dict[str, Any]:
+            a = answer[x]
+            return {**answer, x: np.broadcast_to(a, o.want[x].shape).copy()} if a is not None and _may_be_spread(a, o.want[x]) else answer
+
+        ask = o.ask
+        asked = (lambda gs, *at: None if at else (answers := ask(gs)) and [whole(answer) for answer in answers]) if ask else None
+        return replace(o, got=whole(o.got), ask=asked, memo={})
+
+    found = _rule_mistake([spread(o) for o in answered], x)
+    if found is None or found.family in VAGUE:
+        return None
+    text = f"is not spread over the entries that each result is made of; besides, it {found.text}"
+    return Mistake("not spread", text, parts=(found.family, *found.parts))
+
+
+def _may_be_spread(got: np.ndarray, want: np.ndarray) -> bool:
+    try:
+        return got.size < want.size and got.ndim <= want.ndim and np.broadcast_shapes(got.shape, want.shape) == want.shape
+    except ValueError:
+        return False
 
 
 def _remember_settings(wrong: list[Observation], every: list[Observation]) -> None:

@@ -332,6 +332,10 @@ def axes(site: Site, pool: Pool) -> Iterator[Edit]:
                 ("axis keeps", now, axis),
                 lambda do, a, k, n, axis=axis: with_it(do, a, k, axis, True),
             )
+    for name in ("axis", "dim") if reduces else ():
+        if (value := site.names.get(name)) is not None and value != now and isinstance(value, (int, tuple)):
+            of_call: Change = lambda do, a, k, n, name=name: with_it(do, a, k, n[name], True if now is None else None)
+            yield Edit(1.2, "axis", f"`{name}` as the axis in {quote}", ("axis of the call", now, name), of_call)
     if reduces:
         turned: Change = lambda do, a, k, n: with_it(do, a, k, now, not keeps)
         yield Edit(1, "keepdims", f"{'no' if keeps else 'an'} axis of size 1 left by {quote}", ("keeps", keeps), turned)
