@@ -407,7 +407,7 @@ def _symmetrised(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("transposed", f"is not symmetric, and its symmetric part is right: {SYMMETRIC}", len(answered) > 1, parts=("term",))
     if any(np.abs(o.got[x] + o.got[x].mT).max() <= 1e-9 * np.abs(o.got[x]).max() for o in answered):
         return None
-    halves = [_symmetric_part(o, x) for o in answered]
+    halves = [_as_if(o, x, lambda got, _: (got + got.mT) / 2 if _is_square(got) else got, ("symmetric part", x)) for o in answered]
     found = _rule_mistake(halves, x)
     return found and replace(found, text=f"{found.text}; besides, it is not symmetric: {SYMMETRIC}", sure=False, predict=None)
 
@@ -419,45 +419,38 @@ def _is_square(a: np.ndarray) -> bool:
     return a.ndim > 1 and a.shape[-1] == a.shape[-2]
 
 
-def _symmetric_part(o: Observation, x: str) -> Observation:
-    """The call as if the rule gave the symmetric part of its gradient."""
-
-    def half(answer: dict[str, Any]) -> dict[str, Any]:
-        a = answer[x]
-        return {**answer, x: (a + a.mT) / 2} if a is not None and _is_square(a) else answer
-
-    ask = o.ask
-    asked = (lambda gs, *at: (answers := ask(gs, *at)) and [half(answer) for answer in answers]) if ask else None
-    return replace(o, got=half(o.got), ask=asked, memo={("symmetric part", x): True})
-
-
 def _spread(plain: list[Observation], x: str) -> Mistake | None:
     """Does what came back lack entries in all these calls? Then what is wrong with it once it is spread over them is asked."""
     answered = [o for o in plain if not o.failed]
-    if answered[0].reference.elementwise or not all(_may_be_spread(o.got[x], o.want[x]) for o in answered):
+    if answered[0].reference.elementwise or not all(_may_be_spread(o.got[x], o.want[x].shape) for o in answered):
         return None
-
-    def spread(o: Observation) -> Observation:
-        def whole(answer: dict[str, Any]) -> dict[str, Any]:
-            a = answer[x]
-            return {**answer, x: np.broadcast_to(a, o.want[x].shape).copy()} if a is not None and _may_be_spread(a, o.want[x]) else answer
-
-        ask = o.ask
-        asked = (lambda gs, *at: None if at else (answers := ask(gs)) and [whole(answer) for answer in answers]) if ask else None
-        return replace(o, got=whole(o.got), ask=asked, memo={})
-
-    found = _rule_mistake([spread(o) for o in answered], x)
+    whole = [_as_if(o, x, lambda got, shape: np.broadcast_to(got, shape).copy() if _may_be_spread(got, shape) else got) for o in answered]
+    found = _rule_mistake(whole, x)
     if found is None or found.family in VAGUE:
         return None
     text = f"is not spread over the entries that each result is made of; besides, it {found.text}"
     return Mistake("not spread", text, parts=(found.family, *found.parts))
 
 
-def _may_be_spread(got: np.ndarray, want: np.ndarray) -> bool:
+def _may_be_spread(got: np.ndarray, shape: tuple[int, ...]) -> bool:
     try:
-        return got.size < want.size and got.ndim <= want.ndim and np.broadcast_shapes(got.shape, want.shape) == want.shape
+        return got.shape != shape and np.broadcast_shapes(got.shape, shape) == shape
     except ValueError:
         return False
+
+
+def _as_if(o: Observation, x: str, change: Callable[[np.ndarray, tuple[int, ...]], np.ndarray], known: Any = None) -> Observation:
+    """The call as if the rule gave for x what `change` makes of its gradient and the shape of x; `known` is remembered of it."""
+    place = o.reference.inputs.index(x)
+
+    def changed(answer: dict[str, Any], inputs: Sequence[Any]) -> dict[str, Any]:
+        return answer if answer[x] is None else {**answer, x: change(answer[x], np.shape(inputs[place]))}
+
+    def asked(gs: Any, *at: Any) -> Any:
+        assert o.ask is not None
+        return (answers := o.ask(gs, *at)) and [changed(answer, at[0] if at else o.inputs) for answer in answers]
+
+    return replace(o, got=changed(o.got, o.inputs), ask=o.ask and asked, memo={known: True} if known else {})
 
 
 def _remember_settings(wrong: list[Observation], every: list[Observation]) -> None:

@@ -32,10 +32,14 @@ def brackets(site: Site, pool: Pool) -> Iterator[Edit]:
         return
     text = site.text()
     for parts in _lines(text):
-        yield from _of_line(site, text, parts)
+        yield from _around(text, parts)
+        for i, part in enumerate(parts):
+            if _is_function(site, text[part.start : part.end]):
+                yield from _of_function(text, part, parts[i + 1] if i + 1 < len(parts) else None)
 
 
-def _of_line(site: Site, text: str, parts: list[Part]) -> Iterator[Edit]:
+def _around(text: str, parts: list[Part]) -> Iterator[Edit]:
+    """Two new brackets, around some operands and not around all."""
     line = short(text[parts[0].start : parts[-1].end])
     for first in range(len(parts)):
         for last in range(first + 1, len(parts) - (first == 0)):
@@ -45,19 +49,19 @@ def _of_line(site: Site, text: str, parts: list[Part]) -> Iterator[Edit]:
                 family = FAMILIES.get("**" if after == "**" else sign, "operation")
                 around = "the exponent" if sign == "**" else f"`{short(text[a:b])}`"
                 yield from _edit(f"{text[:a]}({text[a:b]}){text[b:]}", family, f"brackets around {around} in `{line}`")
-    for i, part in enumerate(parts):
-        if not _is_function(site, text[part.start : part.end]):
-            continue
-        name = text[part.start : text.index("(", part.start)]
-        if i + 1 < len(parts):
-            end = parts[i + 1].end
-            more = text[part.end : end].strip()
-            yield from _edit(f"{text[: part.end - 1]} {more}){text[end:]}", "operation", f"`{more}` inside the brackets of `{name}`")
-        begin, inside = part.start + len(name) + 1, text[part.start + len(name) + 1 : part.end - 1]
-        if len(within := operands(inside)) > 1:
-            cut = begin + within[-2].end
-            less = text[cut : part.end - 1].strip()
-            yield from _edit(f"{text[:cut]}) {less}{text[part.end :]}", "operation", f"`{less}` outside the brackets of `{name}`")
+
+
+def _of_function(text: str, part: Part, following: Part | None) -> Iterator[Edit]:
+    """The bracket that closes f(a), behind the operand that follows, or in front of the last one within."""
+    begin, close = text.index("(", part.start) + 1, part.end - 1
+    name = text[part.start : begin - 1]
+    if following:
+        more = text[part.end : following.end].strip()
+        yield from _edit(f"{text[:close]} {more}){text[following.end :]}", "operation", f"`{more}` inside the brackets of `{name}`")
+    if len(within := operands(text[begin:close])) > 1:
+        cut = begin + within[-2].end
+        less = text[cut:close].strip()
+        yield from _edit(f"{text[:cut]}) {less}{text[part.end :]}", "operation", f"`{less}` outside the brackets of `{name}`")
 
 
 def _lines(text: str, start: int = 0) -> Iterator[list[Part]]:
