@@ -33,6 +33,7 @@ from .replays.chains import chains
 from .replays.early_sums import early_sums
 from .replays.halves import halves
 from .replays.loops import last_turns, loops_of
+from .replays.own_entries import own_entries
 from .replays.settings import other_settings
 from .replays.sizes import other_sizes
 from .replays.stepwise import Chain, ChainSlip, slips
@@ -449,7 +450,7 @@ def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:
     in_loops = loops_of(first.reference) if first.reference.function else []
     for k, chain in enumerate(chains(first, x)):
-        for slip in chained(last_turns(chain, x) if in_loops else (), halves(chain, x), slips(chain, x)) if chain else ():
+        for slip in chained(last_turns(chain, x) if in_loops else (), halves(chain, x), own_entries(chain, x), slips(chain, x)) if chain else ():
             elsewhere = partial(_elsewhere, chain, x, k, slip) if chain and slip.step else None
             yield replace(_of_chain(slip, k), elsewhere=elsewhere, step=slip.step)
 

@@ -63,7 +63,8 @@ def written_numbers(o: Observation) -> set[float] | None:
 
 
 def _of_reference(reference: Reference) -> Iterator[Callable]:
-    yield reference.function or reference.forward
+    function = reference.function or reference.forward
+    yield getattr(function, "forward", function)
     yield from filter(None, [reference.backward])
 
 

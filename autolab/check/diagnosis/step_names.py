@@ -31,6 +31,7 @@ CALLED = {"the product": {"mul", "multiply"}, "the quotient": {"div", "divide", 
           "the difference": {"sub", "subtract"}, "the power": {"pow", "power"}, "the minus": {"neg", "negative"},
           "the matrix product": {"matmul", "mm", "mv", "bmm", "dot"},
           "the maximum": {"max", "amax"}, "the minimum": {"min", "amin"}}  # fmt: skip
+UNSAID = {"clone", "expand", "contiguous", "index put", "add at"}  # what a function does besides, such as np.diag
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
@@ -190,7 +191,7 @@ class StepNames:
 
     def is_plain(self, i: int) -> bool:
         """Does the name of its operation say which step it is?"""
-        return len(self._alike[self.words[i]]) == 1
+        return len(self._alike[self.words[i]]) == 1 and self.words[i] not in UNSAID
 
     def name(self, i: int, every_round: bool = False) -> str:
         """The name of one step, or of those that the same code made in each round of a loop."""
@@ -228,7 +229,7 @@ class StepNames:
         if only is not node and len(here) == 1:
             return f"{named} in `{around}`" if (around := quoted(only, node)) else ""
         if isinstance(node, ast.Call):
-            says_it = _called(node) in {*CALLED.get(word, ()), word.removeprefix("the ")}
+            says_it = _called(node) in {*CALLED.get(word, ()), word.removeprefix("the ")} or word in UNSAID
             return quote if says_it or not quote else f"{named} in {quote}"
         return f"{named} {quote}" if quote.startswith("`") else quote
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 import autolab
+from autolab.engine.apply import apply
 from autolab.engine.tensor import NUMPY_FUNCTIONS, Tensor
+from autolab.rules import index as rows
 
 
 class NotFollowed(AttributeError, TypeError):
@@ -37,6 +40,8 @@ class NumPyTensor:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **settings: Any) -> Any:
         if method == "reduce":
             return _called(ALONG[ufunc.__name__], args, {"axis": 0} | settings)
+        if method == "at" and ufunc is np.add and isinstance(args[0], NumPyTensor):
+            return args[0].add_at(*args[1:])
         if method != "__call__" or settings or (function := FUNCTIONS.get(ufunc) or NUMPY_FUNCTIONS.get(ufunc)) is None:
             raise NotFollowed(f"{ufunc.__name__}.{method}")
         return _called(function, args, {})
@@ -56,9 +61,21 @@ class NumPyTensor:
         return _called(operator.getitem, (self, key), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        places = np.arange(self.size).reshape(self.shape)[_plain(key)]
-        value = autolab.broadcast_to(_unwrapped(value) + autolab.zeros((), dtype=self.tensor.dtype), places.shape).reshape(-1)
-        self.tensor = self.tensor.reshape(-1).index_put((autolab.from_numpy(places.reshape(-1)),), value).reshape(self.shape)
+        self.tensor = apply(rows.index_put, (self.tensor, self._as_part(value)), {"key": _plain(key)})
+
+    def add_at(self, key: Any, value: Any) -> None:
+        """As np.add.at does: added at each place as often as the key names it."""
+        key, value = _plain(key), self._as_part(value)
+        shape = np.empty(self.shape, bool)[key].shape
+        value = value if tuple(value.shape) == shape else value.expand(shape)
+        self.tensor = self.tensor + apply(rows.add_at, (value,), {"key": key, "shape": self.shape})
+
+    def _as_part(self, value: Any) -> Tensor:
+        """What is written into this one, with its dtype."""
+        value = _unwrapped(value)
+        if not isinstance(value, Tensor):
+            return autolab.from_numpy(np.array(value, self.dtype))
+        return value if value.dtype == self.tensor.dtype else value.to(self.tensor.dtype)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -116,14 +133,14 @@ def _unwrapped(value: Any) -> Any:
 
 def _wrapped(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return NumPyTensor(value)
+        return NumPyTensor(value) if value.payload.dtype.kind in "fcb" else _numbers(value)  # whole numbers have no derivative
     return tuple(map(_wrapped, value)) if isinstance(value, (tuple, list)) and not isinstance(value, autolab.Size) else value
 
 
 def _plain(key: Any) -> Any:
     """A key whose numbers are only places."""
     if isinstance(key, NumPyTensor):
-        return key.tensor.detach().numpy()
+        return _numbers(key.tensor)
     return tuple(map(_plain, key)) if isinstance(key, tuple) else key
 
 
@@ -198,6 +215,23 @@ def _svd(x: Tensor, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     return autolab.linalg.svd(x, full_matrices=full_matrices) if compute_uv else autolab.linalg.svdvals(x)
 
 
+def _astype(x: Tensor, dtype: Any, **_: Any) -> Any:
+    return x if np.dtype(dtype).kind in "fc" else _numbers(x).astype(dtype)
+
+
+def _places(function: Callable) -> Callable:
+    """What gives whole numbers, which have no derivative."""
+
+    def one(*args: Any, **settings: Any) -> Any:
+        return function(*map(_numbers, args), **settings)
+
+    return one
+
+
+def _numbers(value: Any) -> Any:
+    return np.array(value.payload) if isinstance(value, Tensor) else value
+
+
 ALONG: dict[str, Callable] = {
     "add": lambda x, axis=None, keepdims=False: x.sum(axis, keepdim=keepdims),
     "multiply": lambda x, axis=None, keepdims=False: x.prod(axis, keepdim=keepdims),
@@ -209,7 +243,7 @@ METHODS: dict[str, Callable] = {
     "sum": ALONG["add"], "prod": ALONG["multiply"], "max": _extreme("amax"), "min": _extreme("amin"),
     "mean": lambda x, axis=None, keepdims=False: x.mean(axis, keepdim=keepdims), "var": _spread("var"), "std": _spread("std"),
     "cumsum": lambda x, axis: x.cumsum(axis), "cumprod": lambda x, axis: x.cumprod(axis),
-    "ravel": lambda x: x.reshape(-1), "flatten": lambda x: x.reshape(-1), "copy": lambda x: x, "astype": lambda x, _: x,
+    "ravel": lambda x: x.reshape(-1), "flatten": lambda x: x.reshape(-1), "copy": lambda x: x, "astype": _astype,
     "squeeze": lambda x, axis=None: x.squeeze() if axis is None else x.squeeze(axis), "transpose": _transpose, "dot": _dot,
     "repeat": _repeat, "take": _take, "clip": _clip, "trace": lambda x: x.trace(),
     "diagonal": lambda x, offset=0: x.diagonal(offset, -2, -1),
@@ -225,11 +259,74 @@ FUNCTIONS: dict[Any, Callable] = {
     np.linalg.norm: _norm, np.linalg.svd: _svd, np.lib.stride_tricks.sliding_window_view: _windows,
     np.tensordot: lambda x, y, axes=2: autolab.tensordot(x, y, axes), np.hstack: lambda xs: autolab.hstack(xs),
     np.vstack: lambda xs: autolab.vstack(xs), np.abs: lambda x: x.abs(),
+    **{f: _places(f) for f in (np.searchsorted, np.digitize, np.argsort, np.argmax, np.argmin, np.argpartition, np.nonzero, np.isnan)},
     **{getattr(np.linalg, name): lambda *xs, name=name, **settings: getattr(autolab.linalg, name)(*xs, **settings)
        for name in "cholesky inv solve det slogdet eigh eigvalsh pinv qr matrix_power multi_dot".split()},
     **{getattr(np.fft, name): lambda *xs, name=name, **settings: getattr(autolab.fft, name)(*xs, **settings)
        for name in "fft ifft rfft irfft".split()},
 }  # fmt: skip
+
+
+# ---------- arrays that forward makes and writes into
+
+
+def _made(make: Callable) -> Callable:
+    """An array of numbers that forward makes itself, and may write the numbers of others into."""
+
+    def one(*args: Any, **settings: Any) -> Any:
+        shape = args[0].shape if isinstance(args[0], NumPyTensor) else args[0]
+        array = make(np.empty(shape) if shape is not args[0] else shape, *args[1:], **settings)
+        return NumPyTensor(autolab.from_numpy(array)) if array.dtype.kind in "fc" else array
+
+    return one
+
+
+def _full(shape: Any, value: Any, dtype: Any = None) -> Any:
+    return _called(autolab.broadcast_to, (value, shape), {}) if isinstance(value, NumPyTensor) else _made(np.full)(shape, value, dtype)
+
+
+def _array(value: Any, dtype: Any = None, copy: Any = None) -> Any:
+    """An array of what is in lists, some of which may be a tensor."""
+    if isinstance(value, NumPyTensor):
+        return value if dtype is None else value.astype(dtype)
+    if isinstance(value, (list, tuple)) and any(isinstance(_array(part), NumPyTensor) for part in value):
+        parts = [part if isinstance(part, NumPyTensor) else NumPyTensor(autolab.from_numpy(np.array(part, float))) for part in map(_array, value)]
+        return _called(lambda *several: autolab.stack(several), parts, {})
+    return np.array(value, dtype)
+
+
+MAKERS: dict[str, Callable] = {
+    **{name: _made(getattr(np, name)) for name in "zeros ones empty zeros_like ones_like empty_like full_like".split()},
+    "full": _full, "array": _array, "asarray": _array,
+}  # fmt: skip
+
+
+class _NumPy:
+    """NumPy as forward sees it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return MAKERS.get(name) or getattr(np, name)
+
+
+NUMPY = _NumPy()
+
+
+def with_makers(forward: Callable) -> Callable:
+    """A copy of a function, and of those of its module, for which NumPy makes arrays that a tensor can be written into."""
+    if not isinstance(forward, FunctionType):
+        return forward
+    known = forward.__globals__
+    names = {name: NUMPY if value is np else value for name, value in known.items()}
+    for name, value in known.items():
+        if isinstance(value, FunctionType) and value.__globals__ is known:
+            names[name] = _copied(value, names)
+    return _copied(forward, names)
+
+
+def _copied(function: FunctionType, names: dict[str, Any]) -> FunctionType:
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
 
 
 def _as_array(value: Any) -> Any:
@@ -241,11 +338,13 @@ def _as_array(value: Any) -> Any:
 
 def on_tensors(forward: Callable) -> Callable:
     """A forward for arrays as a function on tensors."""
+    copy = with_makers(forward)
 
     def function(*tensors: Any, **settings: Any) -> Any:
-        result = forward(*map(_as_array, tensors), **settings)
+        result = copy(*map(_as_array, tensors), **settings)
         if not isinstance(result, NumPyTensor):
             raise NotFollowed("the result comes from elsewhere")
         return result.tensor
 
+    function.forward = forward  # type: ignore[attr-defined]  # where its source is
     return function

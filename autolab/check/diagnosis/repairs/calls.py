@@ -26,6 +26,7 @@ from .values import (
     instead,
     is_array,
     is_mask,
+    is_number,
     kind_of,
     shape_of,
     short,
@@ -99,7 +100,8 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
         yield from _taken_out(site, name, is_method)
     if is_method or site.args:
         inner: Change = (lambda do, a, k, names: do.__self__) if is_method else lambda do, a, k, names: a[0]
-        if shape_of(site.value) or name in ("item", "float", "int", "sum", "mean"):
+        is_maker = not is_method and is_number(site.args[0])  # np.eye(3) makes what 3 is not
+        if (shape_of(site.value) and not is_maker) or name in ("item", "float", "int", "sum", "mean"):
             yield Edit(1.1, DROPPED.get(name, "function"), f"no `{name}` in {quote}", ("no call", name), inner)
     if name in ("std", "var", "cov") and "ddof" not in site.kwargs and isinstance(array, np.ndarray):
         yield Edit(1.3, "normalisation", f"n - 1 for n in {quote}", ("ddof",), lambda do, a, k, n: do(*a, **k, ddof=1))
@@ -143,6 +145,9 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
             yield Edit(1, "permutation", f"a transpose for `{name}` in {quote}", (name, "T"), lambda do, a, k, n: transposed(do.__self__))
     if name == "range" and site.args:
         yield from _ranges(site, quote)
+    if name == "arange":
+        for step in (1, -1):
+            yield Edit(1, "number", f"a count from another number in {quote}", ("count", step), then(lambda v, s=step: v + s))
     if name in ("tril", "triu"):
         for k in (-1, 0, 1):
             yield Edit(

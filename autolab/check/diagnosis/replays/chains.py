@@ -13,7 +13,9 @@ import numpy as np
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
+from ...run.numpy_tensor import on_tensors
 from ...run.observation import Observation, close
+from ...run.reference import Reference
 from ..formulas.decompositions import DECOMPOSITIONS
 from .stepwise import Chain, RowCall
 
@@ -36,6 +38,8 @@ def chains(o: Observation, x: str) -> list[Chain | None]:
             inputs = {y: np.broadcast_to(a, shape) for y, a, shape in zip(reference.inputs, o.inputs, shapes, strict=True)}
             functions = [reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ())
             made = [_chain(f, inputs, o.settings, o.g) for f in functions]
+            if not any(made) and (written := as_arrays(reference)):
+                made = [_chain(written, inputs, o.settings, o.g)]
             if reference.function and made[0] and len(made[0].steps) == 1:
                 made += [_chain(f, inputs, o.settings, o.g) for f in _spelled_out(made[0].steps[0])]
             if reference.row is not None and not functions:
@@ -44,6 +48,12 @@ def chains(o: Observation, x: str) -> list[Chain | None]:
         found = [_with_received(chain, o, x) for chain in o.about_right["chains", shapes]]
         o.memo[key] = found if reference.function else [c for c in found if c is None or len(c.steps) > 1]
     return o.memo[key]
+
+
+def as_arrays(reference: Reference) -> Callable | None:
+    """A forward for arrays that writes into some of them: on tensors that is no step, and on what passes for arrays it is."""
+    is_own = reference.function is not None and reference.function is getattr(reference.forward, "forward", None)
+    return on_tensors(reference.function) if is_own else None  # type: ignore[arg-type]
 
 
 def stretched(o: Observation, x: str) -> Iterator[tuple[np.ndarray, tuple[int, ...]]]:

@@ -304,6 +304,10 @@ class Chain:
         source = self.steps[i].sources[k]
         return self._sent({source: value}, i) if source is not None else {}
 
+    def sent_to(self, at: int, place: int, value: np.ndarray) -> np.ndarray:
+        """What arrives at one place if this comes back to another one that was made of it, or to itself."""
+        return value if at == place else self._sent({place: value}, place - len(self.inputs) + 1)[at]
+
     def skipping(self, x: str, i: int, k: int, j: int, at: int) -> np.ndarray:
         """The gradient for x if what step i passes on to its argument k arrives at place `at`, before step j that made this argument."""
         passed, place = self.steps[i].passed[k], self.steps[j].place
@@ -380,7 +384,7 @@ def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
 
 def moves(step: RowCall) -> bool:
     """Does a row only cut, move and put together?"""
-    return bool(step.row.view or step.row.variadic or step.row.name in ("slice", "select", "index"))
+    return bool(step.row.view or step.row.variadic or step.row.name in ("slice", "select", "index", "index_put"))
 
 
 def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
@@ -513,7 +517,8 @@ def _in_words(chain: Chain, step: RowCall, text: str) -> str:
     if step.place != chain.last:
         text = text.replace("the result of forward", f"the result of {chain.names[step.place - len(chain.inputs)]}")
         text = text.replace("the incoming gradient", "what comes back to it")
-    said = {name: chain.words[s] if s is not None else "a constant" for name, s in zip(step.row.inputs, step.sources, strict=False)}
+    constant = "the exponent" if step.row.name.startswith("pow") else "a constant"
+    said = {name: chain.words[s] if s is not None else constant for name, s in zip(step.row.inputs, step.sources, strict=False)}
     return re.sub(r"(?<![\w'])[b-z](?![\w'])", lambda letter: said.get(letter[0], letter[0]), text)
 
 

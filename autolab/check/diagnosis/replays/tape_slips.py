@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...run.observation import Observation, close
+from ...run.reference import Reference
 from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import step_in_words, value_in_words
@@ -24,6 +25,7 @@ from ..quiet import quiet
 from ..replay import Call, Node, Tape
 from ..step_names import row_in_words
 from . import triangles
+from .chains import as_arrays
 from .traces import Trace
 from .ways import Taped
 
@@ -351,11 +353,21 @@ def lines(o: Observation, x: str, number: int = 0) -> Lines | None:
 TAPES = 1 + len(TEXTBOOKS)  # the rules of the table, then those of textbooks
 
 
+def _traced(reference: Reference, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any]) -> Trace:
+    """The rows of forward, of what passes for arrays if it writes into some."""
+    try:
+        return Trace(reference.function, inputs, settings)  # type: ignore[arg-type]
+    except Exception:  # it does something in place
+        if (written := as_arrays(reference)) is None:
+            raise
+        return Trace(written, inputs, settings)
+
+
 def _lines(o: Observation, x: str, number: int) -> Lines | None:
     reference = o.reference
     way = Taped()
     if reference.function:
-        trace = Trace(reference.function, dict(zip(reference.inputs, o.inputs, strict=True)), o.settings)
+        trace = _traced(reference, dict(zip(reference.inputs, o.inputs, strict=True)), o.settings)
         rules = TEXTBOOKS[number - 1] if number else {}
         if number and not any(run.row.name == row for run in trace.rows for row, _ in rules):
             return None

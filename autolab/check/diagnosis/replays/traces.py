@@ -27,7 +27,7 @@ from ..formulas.textbook import Rule
 from ..replay import Asking, CannotReplay, Tape, Unnoted
 from ..step_names import Frames, StepNames, frames_up_to, row_in_words
 
-MOST_ROWS = 60
+MOST_ROWS = 120
 LIBRARY = "autolab."
 
 
