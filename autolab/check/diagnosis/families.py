@@ -35,6 +35,7 @@ from .replays.halves import halves
 from .replays.loops import last_turns, loops_of
 from .replays.own_entries import own_entries
 from .replays.settings import other_settings
+from .replays.sigmoids import sigmoid_slopes
 from .replays.sizes import other_sizes
 from .replays.stepwise import Chain, ChainSlip, slips
 from .replays.triangles import other_triangles
@@ -341,7 +342,7 @@ def _about_result(reference: Reference, x: str) -> Iterator[Family]:
         text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
         # A product with a transpose that is missing is the same.
         yield Family("transposed", text, lambda o, x: np.asarray(
-            o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)), exact=False)  # fmt: skip
+            o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)), exact=False, hint="permutation")  # fmt: skip
     if len(reference.inputs) == 1:
         text, runs = "is forward applied to g; backward needs its derivative", False
         if not reference.elementwise:
@@ -447,16 +448,20 @@ def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
             yield Family(mutant.family, text, lambda o, x, f=formula, s=slip, v=letter: predict(o, x, f, s, v))
 
 
+LOOKS = (halves, own_entries, sigmoid_slopes, slips)
+
+
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:
     in_loops = loops_of(first.reference) if first.reference.function else []
     for k, chain in enumerate(chains(first, x)):
-        for slip in chained(last_turns(chain, x) if in_loops else (), halves(chain, x), own_entries(chain, x), slips(chain, x)) if chain else ():
+        looks = (last_turns, *LOOKS) if in_loops else LOOKS
+        for slip in chained(*(look(chain, x) for look in looks)) if chain else ():
             elsewhere = partial(_elsewhere, chain, x, k, slip) if chain and slip.step else None
             yield replace(_of_chain(slip, k), elsewhere=elsewhere, step=slip.step)
 
 
 def _of_chain(slip: ChainSlip, k: int) -> Family:
-    return Family(slip.family, slip.text, lambda o, x: slip.predict(_same_chain(o, x, k)), exact=False)
+    return Family(slip.family, slip.text, lambda o, x: slip.predict(_same_chain(o, x, k)), exact=False, complete=slip.complete)
 
 
 def _elsewhere(chain: Chain, x: str, k: int, slip: ChainSlip, fits: Callable[[Family], bool]) -> list[str]:

@@ -31,7 +31,7 @@ CALLED = {"the product": {"mul", "multiply"}, "the quotient": {"div", "divide", 
           "the difference": {"sub", "subtract"}, "the power": {"pow", "power"}, "the minus": {"neg", "negative"},
           "the matrix product": {"matmul", "mm", "mv", "bmm", "dot"},
           "the maximum": {"max", "amax"}, "the minimum": {"min", "amin"}}  # fmt: skip
-UNSAID = {"clone", "expand", "contiguous", "index put", "add at"}  # what a function does besides, such as np.diag
+UNSAID = {"clone", "expand", "contiguous", "index put", "add at", "expand dims"}  # what a function does besides, such as np.diag
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)

@@ -338,10 +338,16 @@ def _as_array(value: Any) -> Any:
 
 def on_tensors(forward: Callable) -> Callable:
     """A forward for arrays as a function on tensors."""
-    copy = with_makers(forward)
+    ways = [forward]
 
     def function(*tensors: Any, **settings: Any) -> Any:
-        result = copy(*map(_as_array, tensors), **settings)
+        try:
+            result = ways[-1](*map(_as_array, tensors), **settings)
+        except Exception:  # what NumPy raises where a tensor is put into an array
+            if len(ways) > 1:
+                raise
+            ways.append(with_makers(forward))
+            result = ways[-1](*map(_as_array, tensors), **settings)
         if not isinstance(result, NumPyTensor):
             raise NotFollowed("the result comes from elsewhere")
         return result.tensor

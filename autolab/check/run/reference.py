@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -252,7 +253,9 @@ class Reference:
                 value: Any = np.nan
                 while found.on_tensors:
                     try:
-                        value = by_engine(g, *values)
+                        with warnings.catch_warnings():
+                            warnings.filterwarnings("error", "Converting a tensor with requires_grad")  # written into an array: lost
+                            value = by_engine(g, *values)
                         break
                     except Exception as problem:  # a forward for arrays may raise anything on tensors; differences call it on arrays
                         if found.hypothetical:  # a call that no check makes decides nothing for those of others

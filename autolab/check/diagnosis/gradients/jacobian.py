@@ -107,6 +107,9 @@ def _which(pair: Jacobians, lost: np.ndarray, needed: np.ndarray) -> str:
     for axis in range(len(pair.x_shape) if len(pair.x_shape) == len(pair.out_shape) else 0):
         at_out, at_x = (np.indices(shape)[axis].ravel() for shape in (pair.out_shape, pair.x_shape))
         away = at_x - at_out[:, None]
+        for side, where in ((away < 0, "after"), (away > 0, "before")):
+            if np.array_equal(lost, needed & side) and (needed & ~side).any():
+                return f"what reaches an entry from results {where} it along axis {axis}, as where something comes round the end"
         for back, where in ((away <= 0, "after"), (away >= 0, "before")):
             steps = np.abs(away)
             kept = steps[needed & ~lost]
@@ -239,6 +242,9 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
     text = f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors"
     if pair.same[pair.needed].any():
         text += f" at {int(wrong.sum())} of {int(pair.needed.sum())}"
+    if end := _end_of(wrong.any(axis=0), pair.x_shape, o.names.get("axis")):
+        text = f"is right everywhere but at the {end}: what reaches {pair.x} there has other factors, as where a term is too many or too few at a border"
+        return Mistake("places", text, True)
     ratio = pair.yours[wrong] / pair.right[wrong]
     for axis, whose in ((1, "its result adds up"), (0, "it goes to")):
         times = np.broadcast_to(pair.needed.sum(axis=axis, keepdims=True), wrong.shape)[wrong]
@@ -256,6 +262,16 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
     i, j = divmod(int(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0)))), wrong.shape[1])
     places = f"{pair.x}{_index(j, pair.x_shape)} takes g{_index(i, pair.out_shape)}"
     return Mistake("factor", f"{text}: {places} {number(pair.yours[i, j])} times, and should {number(pair.right[i, j])} times")
+
+
+def _end_of(places: np.ndarray, shape: tuple[int, ...], own: Any) -> str:
+    """ "last place along axis 0" if these are all there, or some of them, and no others."""
+    index = np.unravel_index(np.flatnonzero(places), shape)
+    for axis, n in enumerate(shape):
+        for which, at in (("first", 0), ("last", n - 1)):
+            if n > 2 and np.all(index[axis] == at):
+                return f"{which} place along {'the axis' if own in (axis, axis - len(shape)) else f'axis {axis}'}"
+    return ""
 
 
 def _index(k: int, shape: tuple[int, ...]) -> list[int]:
@@ -461,7 +477,7 @@ def _nearest(o: Observation, pair: Jacobians) -> Mistake | None:
         if list(order) != sorted(order) and close(yours, right[:, order]) and (not close(yours, right) or (ends and all(ends))):
             text = f"has the shares of the {len(order)} entries of {pair.x} behind each result exchanged"
             moved = ", ".join(f"{k + 1} has that of {j + 1}" for k, j in enumerate(order) if j != k)
-            return Mistake("swapped", f"{text}: entry {moved}", True)
+            return Mistake("swapped", f"{text}: entry {moved}", True, hint="exchanged")
     return None
 
 

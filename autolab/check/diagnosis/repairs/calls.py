@@ -137,6 +137,8 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(
             1, "flipped" if name == "roll" else "scan", f"the other direction in {quote}", ("direction", name), _reversed_scan(site, name)
         )
+    if name == "roll":
+        yield Edit(1.1, "places", f"nothing that comes round the end in {quote}", ("not round",), _not_round)
     if name == "permute" or (name == "transpose" and (site.args[1:] or (is_method and site.args))):
         yield Edit(1, "permutation", f"another order of the axes in {quote}", ("permutation",), _inverse(is_method))
     if name in ("reshape", "view") and is_method:
@@ -246,6 +248,14 @@ def _reversed_scan(site: Site, name: str) -> Change:
         return np.flip(function(np.flip(array, axis), axis), axis)
 
     return change
+
+
+def _not_round(do: Any, args: tuple, kwargs: Mapping[str, Any], names: Mapping[str, Any]) -> Any:
+    """What roll moves, with zeros in the places of what comes round the end."""
+    array, shift, axis = (*args, *([kwargs["shift"]] if "shift" in kwargs else ()), kwargs.get("axis"))[:3]
+    places = np.arange(np.shape(array)[axis or 0])
+    stays = (places - shift >= 0) & (places - shift < len(places))
+    return do(*args, **kwargs) * stays.reshape([-1 if a == (axis or 0) % array.ndim else 1 for a in range(array.ndim)])
 
 
 def _inverse(is_method: bool) -> Change:

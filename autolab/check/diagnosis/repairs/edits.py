@@ -18,6 +18,7 @@ import numpy as np
 from ...run.reference import sum_to
 from .brackets import brackets
 from .calls import AXIS_FIRST, axes, calls
+from .of_forward import of_forward
 from .schema import IN_PLACE, Site, same, store, store_in_place
 from .statements import assignments, earlier_values, loops, moves, taken_apart
 from .values import (
@@ -572,4 +573,4 @@ def _with_identity(value: np.ndarray) -> np.ndarray:
 UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
 LIKELY_LOOKS = (_names, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes, loops, _indices,
                 _lost_indices, _stores, assignments, taken_apart, _returned, _turns, _squares)  # fmt: skip
-UNLIKELY_LOOKS = (_orders, _factors, _values)
+UNLIKELY_LOOKS = (_orders, of_forward, _factors, _values)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...run.observation import Observation
 from .changed_rule import ChangedRule
+from .of_forward import values_of_forward
 from .schema import Site
 from .values import Pool, evaluated, is_array, is_number, shape_of
 
@@ -48,7 +49,7 @@ class Pools:
             elif is_number(value) and name not in site.names:
                 sizes["the call's", name] = lambda names, name=name: rule.observation.names[name]
         shapes = {x: lambda names, x=x: rule.observation.shape(x) for x in o.reference.inputs}
-        return Pool(arrays, sizes | self.sizes, shapes, self._masks(site))
+        return Pool(arrays, sizes | self.sizes, shapes, self._masks(site), self.forward)
 
     def _masks(self, site: Site) -> dict[str, tuple[Any, Callable]]:
         """What has True and False, or 1 and 0, for each entry: local variables, and the conditions in the same function."""
@@ -61,6 +62,11 @@ class Pools:
             if isinstance(other.node, ast.Compare) and other.function == site.function and shape_of(other.value):
                 found.setdefault(other.text(), (other.value, evaluated(other.node)))
         return found
+
+    @cached_property
+    def forward(self) -> dict[Any, Callable]:
+        """What forward works out on its way to the result."""
+        return values_of_forward(self.rule)
 
     @cached_property
     def sizes(self) -> dict[Any, Callable]:

@@ -77,7 +77,7 @@ def _mistake(best: Trial, others: Sequence[Trial], sure: bool) -> Mistake:
     text, *more = (f"would be right with {said(trial.edit, trial.sites)}" for trial in (best, *others))
     also = tuple(Family(other.edit.family, words) for other, words in zip(others, more, strict=True))
     text += "; besides, it is not summed over the axes that forward stretched" if best.is_unsummed else ""
-    return Mistake(best.edit.family, text, sure=sure, also=also)
+    return Mistake(best.edit.family, text, sure=sure, also=also, hint="exchanged" if "each other's places" in text else "")
 
 
 class Search:

@@ -6,6 +6,7 @@ Nothing is known of the operation but its rule: it is called with another axis, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -80,9 +81,10 @@ def _impossible() -> Any:
     raise LookupError("there is no such axis")
 
 
+EVERYTHING = "over everything"
 # Which axis is taken instead, whatever the right one is in a call.
 TARGETS: Mapping[str, Callable] = {
-    "over everything": everything,
+    EVERYTHING: everything,
     "along the last axis": _at(-1),
     "along axis 0": _at(0),
     "along axis 1": _at(1),
@@ -143,7 +145,18 @@ def other_axes(first: Observation, x: str) -> Iterator[Family]:
             for average in ("", *averages):
                 look = partial(_replayed, way=way, some=some, average=average)
                 call = steps[some[0]]
-                yield from _that_fit(first, x, text, look, call.axis, call.array.ndim, way=way, alone=len(some) == 1)
+                for family in _that_fit(first, x, text, look, call.axis, call.array.ndim, way=way, alone=len(some) == 1):
+                    yield _left_out(family, [steps[k] for k in some]) or family
+
+
+def _left_out(family: Family, calls: Sequence[Call]) -> Family | None:
+    """Where what sums up to 1 is added up over everything, nobody took another axis: what the sums give was left out."""
+    calls = [call for call in calls if len(all_axes(_plain(call.axis), call.array.ndim)) < call.array.ndim]
+    of_all = EVERYTHING in family.text or (family.text.endswith("as well") and all(call.array.ndim == 2 for call in calls))
+    if not of_all or not all(call.name in AVERAGED["sum"] and np.allclose(call.array.sum(), 1) for call in calls):
+        return None
+    of = "the sum" if len(calls) == 1 else "each sum"
+    return replace(family, name="factor", text=f"is the right one with 1 in the place of {of} over an axis: what it gives is left out")
 
 
 def _end(axis: Any, ndim: int, at: Callable) -> tuple[int, ...]:

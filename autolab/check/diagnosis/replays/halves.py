@@ -22,17 +22,15 @@ ONE_HALF = "has one half of the"
 
 def halves(chain: Chain, x: str) -> Iterator[ChainSlip]:
     """What may go wrong with the two parts."""
-    at = chain.inputs.index(x)
-    products = [i for i, step in enumerate(chain.steps) if step.row.name in PRODUCTS and {0, 1} <= set(step.passed)]
-    products = [i for i in products if len(chain.steps[i].sources) == 2 and all(_is_made_of(chain, at, s) for s in chain.steps[i].sources)]
-    products = [i for i in products if chain.steps[i].row.name != "mul" or len({*chain.steps[i].sources}) > 1]
-    for some in [(i,) for i in products] + [tuple(products)] * (len(products) > 1):
-        name = row_in_words(chain.steps[some[0]].row.name)
-        divided = chain.steps[some[0]].row.name == "div"
+    at, products = chain.inputs.index(x), _products(chain, x)
+    every: list[tuple[int, ...] | None] = [(i,) for i in products] + [None] * (len(products) > 1)
+    for some in every:  # None: all of them, however many another call has
+        first = chain.steps[(some or products)[0]].row.name
+        divided = first == "div"
         parts = "both parts" if divided else "both factors"
-        both = f"{parts} of {name if len(some) == 1 else 'each product'} come from {x}"
+        both = f"{parts} of {row_in_words(first) if some else 'each product'} come from {x}"
         for k in (0, 1):
-            is_moved = all(_path(chain, at, chain.steps[i].sources[k]) for i in some)  # and nothing else was done to it
+            is_moved = all(_path(chain, at, chain.steps[i].sources[k]) for i in some or products)  # and nothing else was done to it
             for family, text, value in _of_one(both, k, "quotient rule" if divided else "product rule", WHICH[divided]):
                 if family == "places" and not is_moved:
                     continue
@@ -40,6 +38,14 @@ def halves(chain: Chain, x: str) -> Iterator[ChainSlip]:
     for i in products:
         text = f"is that of {x} times itself: in forward each entry meets another one, in {row_in_words(chain.steps[i].row.name)}"
         yield ChainSlip("places", text, lambda chain, i=i: _squared(chain, x, i))
+
+
+def _products(chain: Chain, x: str) -> list[int]:
+    """The steps that multiply, or divide, two things that come from x."""
+    at = chain.inputs.index(x)
+    products = [i for i, step in enumerate(chain.steps) if step.row.name in PRODUCTS and {0, 1} <= set(step.passed)]
+    products = [i for i in products if len(chain.steps[i].sources) == 2 and all(_is_made_of(chain, at, s) for s in chain.steps[i].sources)]
+    return [i for i in products if chain.steps[i].row.name != "mul" or len({*chain.steps[i].sources}) > 1]
 
 
 Part = Callable[[Chain, str, int, int], np.ndarray]  # of a chain, the input, a product and one of its factors
@@ -85,9 +91,9 @@ def _path(chain: Chain, at: int, place: int | None) -> list[int] | None:
     return found[::-1]
 
 
-def _predicted(chain: Chain, x: str, some: Sequence[int], k: int, value: Part) -> np.ndarray:
+def _predicted(chain: Chain, x: str, some: Sequence[int] | None, k: int, value: Part) -> np.ndarray:
     total = chain.gradients[chain.inputs.index(x)]
-    for i in some:
+    for i in some or _products(chain, x):
         total = total + value(chain, x, i, k) - _part(chain, x, i, 0) - _part(chain, x, i, 1)
     return total
 

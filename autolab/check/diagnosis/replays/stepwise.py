@@ -96,7 +96,7 @@ class Chain:
         self.inputs = tuple(inputs)
         self.values: list[Any] = [np.asarray(a) for a in inputs.values()]
         self.steps: list[RowCall] = []
-        self._sigmoids: dict[int, int] = {}  # of 1 / (1 + exp(-z)), where z is
+        self._sigmoids: dict[int, int | None] = {}  # of 1 / (1 + exp(-z)), where z is, if it is anywhere
         self.memo: dict[Any, Any] = {}
         self.constant: set[int | None] = set()  # what nothing comes back to, such as a largest entry that is taken off: a rule has it so
         self.received: np.ndarray | None = None  # a gradient that slips have to explain
@@ -128,7 +128,9 @@ class Chain:
             self._sigmoids[place] = self._sigmoids[path[0]]
         for expected in ("reciprocal", "add", "exp", "neg"):
             if op.name != expected or len(path) != 1:
-                return
+                if expected != "neg":
+                    return
+                break  # of exp(-a / b) the minus is further inside
             at = path[0]
             if expected != "neg":
                 if at < len(self.inputs):
@@ -137,6 +139,8 @@ class Chain:
                 op, path = step.row, [p for p in step.sources if p is not None]
         if np.allclose(out, 1 / (1 + np.exp(-self.values[at])), rtol=1e-12, atol=0):
             self._sigmoids[place] = at
+        elif np.allclose(out, 1 / (1 + np.exp(self.values[at])), rtol=1e-12, atol=0):
+            self._sigmoids[place] = None
 
     @cached_property
     def names(self) -> StepNames:
@@ -148,8 +152,9 @@ class Chain:
         """What each value is called."""
         words = list(self.inputs)
         for i, step in enumerate(self.steps):
-            if (z := self._sigmoids.get(step.place)) is not None:
-                words.append(f"{SIGMOID}({words[z]})" if z < len(self.inputs) else f"{SIGMOID} of {words[z]}")
+            if step.place in self._sigmoids:
+                z = self._sigmoids[step.place]
+                words.append(SIGMOID + ("" if z is None else f"({words[z]})" if z < len(self.inputs) else f" of {words[z]}"))
             else:
                 words.append(f"the result of {self.names[i]}")
         words[self.last] = "the result of forward"
@@ -334,6 +339,7 @@ class ChainSlip:
     predict: Callable[..., np.ndarray]
     step: str = ""  # what the step is called in the sentence, if the same slip may happen in others
     at: int = -1  # and its number
+    complete: bool = False  # is no other one said beside it?
 
     @property
     def kind(self) -> str:
@@ -477,9 +483,6 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
                 text = f"has the slope of {other} where that of {name} belongs"
                 yield _at(x, "function", text, i, k, lambda _, step, slope=slope: _some_slope(
                     step, step.incoming * slope(step.names["raw"][0], step.names["out"])))  # fmt: skip
-    if chain.words[step.place].startswith(SIGMOID) and row.name == "reciprocal":
-        text = f"has the slope of tanh where that of {chain.words[step.place]} belongs"
-        yield _at(x, "function", text, i, k, lambda _, step: step.passed[k] * (1 + step.names["out"]) / step.names["out"])
     text = f"does not use what comes back from after {name}: it starts there with 1"
     if np.array_equal(step.incoming, chain.g):
         text = f"is without g in what goes back through {name}: g is taken for 1 there"
