@@ -21,7 +21,38 @@ def filled(x):
     return out
 
 
+def averaged(x):
+    total, count = np.zeros(3), np.full(3, 1.0)
+    np.add.at(total, INDEX, x[:3, 0] * x[1:, 1])
+    np.add.at(count, INDEX, 1.0)
+    return np.array([total[0] / count[0], total[1], 2.0, total[2] / count[2]])
+
+
+def written(x):
+    out = np.zeros((4, 4))
+    for i in range(4):
+        for j in range(i):
+            out[i, j] = helper(x[i] - x[j])
+    return out + out.T
+
+
+def helper(d):
+    return np.asarray([np.sum(d * d), np.ones(2)[0]])[0]
+
+
+def between(x):
+    at = 2 * x.ravel()
+    i = np.clip(np.floor(at).astype(int), 0, 2)
+    f = at - i
+    table = np.array([1.0, 3.0, 2.0, 5.0])
+    return (1 - f) * table[i] + f * table[i + 1] + x[0][np.argsort(x[1])][np.searchsorted(np.arange(3.0), x[2, 0])]
+
+
 FORWARDS = [
+    averaged,
+    written,
+    between,
+    lambda x: np.full((2, 4), x.sum(0)) * np.full_like(x[:2], 2.0),
     lambda x: (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True),
     lambda x: x / x.var(0, ddof=1),
     lambda x: np.std(x, 0) + np.var(x, axis=1, ddof=1) + np.var(x),
@@ -57,6 +88,17 @@ def test_the_engine_gives_the_derivative_of_what_arrays_do(forward):
 def test_what_would_take_numbers_out_is_not_followed(escape):
     with pytest.raises(NotFollowed):
         on_tensors(lambda x: x * escape(x.sum()))(from_numpy(X))
+
+
+def test_an_array_that_forward_fills_without_the_input_stays_an_array():
+    def forward(x):
+        weights = np.zeros(3)
+        weights[1] = 2.0
+        return x * np.convolve(weights, [1.0, 1.0], "same")[1]  # which knows no tensors
+
+    right = Reference.of(Op("forward", forward, GENERAL, x=derivative_of_forward))
+    np.testing.assert_array_equal(right.gradient("x", np.ones_like(X), right.environment([X], {})), 2 * np.ones_like(X))
+    assert right.on_tensors and right.precision == 1e-12
 
 
 def softmax(x, axis=-1):

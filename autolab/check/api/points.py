@@ -30,7 +30,7 @@ CREDIT = {
     # the derivative is there, and one thing about it is wrong
     **dict.fromkeys((
         "sign", "term sign", "constant", "number", "scale", "reciprocal", "size", "averaged", "precision", "kink", "tie",
-        "flattened", "swapped", "nan", "unstable", "clipped", "integer",
+        "flattened", "swapped", "exchanged", "nan", "unstable", "clipped", "integer",
     ), SLIP),
     # a part of the derivative is there
     **dict.fromkeys((

@@ -52,6 +52,7 @@ from .repairs.beside import as_sure_as_seen, as_written, in_full, may_be_chance,
 from .repairs.search import find_repair
 from .replays.early_sums import early_unbroadcast
 from .replays.halves import ONE_HALF
+from .replays.links import wrong_link
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape, find_same_forward
 from .replays.tape_slips import find_same_slip, find_tape_slip
@@ -336,7 +337,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     computations = (find_other_inputs, other_operation, find_reshape, find_tape_slip, find_terms)
     if not (seen and seen.sure) and (found := _first(computations, wrong, x)):
         return replace(found, sure=found.sure and not seen)
-    pairs = (find_ends, patterns.find_offsets, find_slip_and_factor, find_two_slips)
+    pairs = (find_ends, patterns.find_offsets, find_slip_and_factor, find_wrong_link, find_two_slips)
     if not (seen and (seen.sure or seen.family in ONE_SENTENCE or seen.text.startswith(LEAVES_OUT))) and (found := _first(pairs, wrong, x)):
         return found
     if seen and not (moved and seen.family == "mask"):
@@ -348,6 +349,11 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
+
+
+def find_wrong_link(wrong: list[Observation], x: str) -> Mistake | None:
+    """The step of forward whose derivative is wrong, whatever it is."""
+    return patterns.find_in_jacobian(wrong, x, wrong_link)
 
 
 def _shared(wrong: list[Observation], x: str) -> Mistake | None:

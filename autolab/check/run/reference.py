@@ -248,13 +248,26 @@ class Reference:
             )
             return np.where(off <= BY_DIFFERENCES * (np.abs(value) + 1), value, np.nan)
 
+        def followed(x: str, by_engine: Callable, g: Any, values: Any, inputs: Any, settings: Any) -> np.ndarray | None:
+            """What leaves the graph may only go into an array that forward makes: then it can be followed there."""
+            if found.function is not row.forward:
+                return None
+            found.function = numpy_tensor.on_tensors(row.forward)
+            try:
+                value = by_engine(g, *values)
+                require_all_of_it(x, value, np.asarray(g), inputs, settings)
+            except Exception:
+                found.function = row.forward
+                return None
+            return value
+
         def rule(x: str, by_engine: Callable) -> Callable:
             def one(g, *values):
                 value: Any = np.nan
                 while found.on_tensors:
                     try:
                         with warnings.catch_warnings():
-                            warnings.filterwarnings("error", "Converting a tensor with requires_grad")  # written into an array: lost
+                            warnings.filterwarnings("ignore", "Converting a tensor with requires_grad")  # written into an array
                             value = by_engine(g, *values)
                         break
                     except Exception as problem:  # a forward for arrays may raise anything on tensors; differences call it on arrays
@@ -267,7 +280,11 @@ class Reference:
                 inputs = np.broadcast_arrays(*values[:n]) if found.elementwise else values[:n]
                 settings = dict(zip(found.settings, values[n:], strict=True))
                 if np.all(np.isfinite(value)):
-                    require_all_of_it(x, value, np.asarray(g), inputs, settings)
+                    try:
+                        require_all_of_it(x, value, np.asarray(g), inputs, settings)
+                    except LookupError:
+                        if (value := followed(x, by_engine, g, values, inputs, settings)) is None:
+                            raise
                     return value
                 if not found.hypothetical:
                     found.precision = BY_DIFFERENCES

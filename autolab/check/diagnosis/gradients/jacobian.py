@@ -242,9 +242,6 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
     text = f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors"
     if pair.same[pair.needed].any():
         text += f" at {int(wrong.sum())} of {int(pair.needed.sum())}"
-    if end := _end_of(wrong.any(axis=0), pair.x_shape, o.names.get("axis")):
-        text = f"is right everywhere but at the {end}: what reaches {pair.x} there has other factors, as where a term is too many or too few at a border"
-        return Mistake("places", text, True)
     ratio = pair.yours[wrong] / pair.right[wrong]
     for axis, whose in ((1, "its result adds up"), (0, "it goes to")):
         times = np.broadcast_to(pair.needed.sum(axis=axis, keepdims=True), wrong.shape)[wrong]
@@ -259,6 +256,9 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
         return Mistake("constant", f"{text}, as the number of entries behind it")
     if close(ratio, np.full_like(ratio, ratio[0])):
         return Mistake("factor", f"{text}, each {number(ratio[0])} times the right one")
+    if end := _end_of(wrong.any(axis=0), pair.x_shape, o.names.get("axis")):
+        text = f"is right everywhere but at the {end}: what reaches {pair.x} there has other factors, as where a term is too many or too few at a border"
+        return Mistake("places", text, True)
     i, j = divmod(int(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0)))), wrong.shape[1])
     places = f"{pair.x}{_index(j, pair.x_shape)} takes g{_index(i, pair.out_shape)}"
     return Mistake("factor", f"{text}: {places} {number(pair.yours[i, j])} times, and should {number(pair.right[i, j])} times")

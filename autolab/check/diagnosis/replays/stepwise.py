@@ -309,6 +309,10 @@ class Chain:
         source = self.steps[i].sources[k]
         return self._sent({source: value}, i) if source is not None else {}
 
+    def sent_back(self, g: np.ndarray) -> dict[int, np.ndarray]:
+        """What arrives at each place for another g."""
+        return self._sent({self.last: g}, len(self.steps))
+
     def sent_to(self, at: int, place: int, value: np.ndarray) -> np.ndarray:
         """What arrives at one place if this comes back to another one that was made of it, or to itself."""
         return value if at == place else self._sent({place: value}, place - len(self.inputs) + 1)[at]

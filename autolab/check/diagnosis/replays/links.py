@@ -1,0 +1,94 @@
+"""In which step of forward the derivative is wrong, where no slip that is known gives what came back.
+
+What a step passes on is multiplied by an unknown number for each of its entries. Are there numbers that give the learner's whole Jacobian?
+It has many more entries than there are unknowns, so that they fit by chance is out of the question, and where another step is wrong
+they do not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from ...run.observation import Observation
+from ..diagnosis import Mistake
+from ..gradients.jacobian_rows import Jacobians
+from .chains import chains
+from .stepwise import Chain
+
+MOST_UNKNOWN = 40
+MOST_RESULTS = 40
+EACH = 2  # derivatives that have to fit for each unknown number
+FITS = 1e-7  # beside the largest
+MOST_NAMED = 2  # steps in a row, of which the numbers cannot say which one it is
+
+Link = tuple[int, int]  # a step, and which of its arguments
+
+
+def wrong_link(o: Observation, pair: Jacobians) -> Mistake | None:
+    """The step whose derivative, with other numbers, gives this Jacobian, if there is one or two in a row."""
+    chain = next(filter(None, chains(o, pair.x)), None)
+    if chain is None or o.reference.elementwise or chain.g.size > MOST_RESULTS or not len(chain.steps):
+        return None
+    arrivals = _arrivals(chain)
+    found: list[str] = []
+    for links in _links(chain, pair.x):
+        if _explains(chain, pair, links, arrivals):
+            i, k = links[0]
+            name = chain.names.name(i, every_round=len(links) > 1)
+            found.append(name)
+    named = list(dict.fromkeys(found))
+    if not 0 < len(named) <= MOST_NAMED:
+        return None
+    steps = " or in ".join(named)
+    text = f"has a wrong derivative of one step, and the rest of the chain rule is right: it is wrong in {steps}, from entry to entry by another factor"
+    return Mistake("factor", text, hint="step")
+
+
+def _links(chain: Chain, x: str) -> list[list[Link]]:
+    """Each way into a step that depends on x; those of one piece of code, in all rounds of a loop, together."""
+    depends = chain.reaches(x)
+    found: dict[Any, list[Link]] = defaultdict(list)
+    for i, step in enumerate(chain.steps):
+        for k, source in enumerate(step.sources):
+            if source in depends and k in step.passed and step.row.kind == "elementwise":
+                found[step.frames[:1] or i, step.row.name, k].append((i, k))
+    return list(found.values())
+
+
+def _arrivals(chain: Chain) -> list[dict[int, np.ndarray]]:
+    """For each result alone, what arrives at each place."""
+    found = []
+    for j in range(chain.g.size):
+        alone = np.zeros_like(chain.g)
+        alone.flat[j] = 1.0
+        found.append(chain.sent_back(alone))
+    return found
+
+
+def _explains(chain: Chain, pair: Jacobians, links: list[Link], arrivals: list[dict[int, np.ndarray]]) -> bool:
+    """Are there factors for what these links pass on with which the whole Jacobian is the learner's?"""
+    sources = [chain.steps[i].sources[k] for i, k in links]
+    sizes = [np.size(chain.values[s]) for s in sources if s is not None]
+    if sum(sizes) > MOST_UNKNOWN:
+        return False
+    at = chain.inputs.index(pair.x)
+    columns = []
+    for (i, k), source in zip(links, sources, strict=True):
+        step = chain.steps[i]
+        empty = np.zeros(step.shape(k))
+        passed = np.stack([np.ravel(step.fit(k, step.rule(k, a[step.place])) if step.place in a else empty) for a in arrivals])
+        for e in range(empty.size):
+            unit = np.zeros(step.shape(k))
+            unit.flat[e] = 1.0
+            there = unit if source == at else chain.sent_from(i, k, unit).get(at)
+            if there is not None:
+                columns.append(np.outer(passed[:, e], np.ravel(there)).ravel())
+    matrix = np.array(columns).T
+    if not matrix.size or np.count_nonzero(np.abs(matrix).max(axis=1) > 1e-12 * np.abs(matrix).max()) < EACH * matrix.shape[1]:
+        return False
+    off = (pair.yours - pair.right).ravel()
+    factors = np.linalg.lstsq(matrix, off, rcond=1e-12)[0]
+    return bool(np.abs(matrix @ factors - off).max() <= FITS * np.abs(off).max())
