@@ -136,12 +136,14 @@ WRONG = [
     (BY_KEY, lambda g, x, w, key: by_key_rule(g, x, w, key, forth=lambda o: np.sort(o)), "uses x in its own order where"),
     (ROWS, lambda g, w, x, index: (np.exp(w) * (g * x[: len(w)]).sum(1), added(len(x), index, np.exp(w)[:, None] * g)), "entries 0, 1, 2 and so on of x"),
     (MIXED, lambda g, w, x, index, out: mixed_rule(g, w, x, index, out, lambda w, x, out: x[: w.shape[1]]), "entries 0, 1, 2 and so on of x"),
+    (MIXED, lambda g, w, x, index, out: mixed_rule(g, w, x, index, out, lambda w, x, out: out[:, None]), "the same all along one axis"),
     (SEGMENTS, lambda g, x, w, index, out: (w[:, None] * g[index], (g[index] * out[index]).sum(1)), "uses the sums of"),
     (NEAREST, lambda g, x, w: nearest_rule(g, x, w, np.argmax), "at the place of the largest, for that of the smallest"),
     (NEAREST, lambda g, x, w: nearest_rule(g, x, w, centre=w.mean(0)), "uses the mean of w along its axis where"),
     (AT_LARGEST, lambda g, x, w: at_largest_rule(g, x, w, np.sin(w).argmax(1)), "the largest entry"),
     (TWO_LARGEST, lambda g, x: two_largest_rule(g, x, at=np.arange(2)), "to the first entries"),
     (TWO_LARGEST, lambda g, x: two_largest_rule(g, x, of=-1), "the entries of x at the other end"),
+    (PAIRS, lambda g, x, w: ((g * np.sin(w).sum(-1)[:, None]).sum(1), (g * x[:, None] * np.cos(w)).sum(0)), "adds up the result of sin along an axis before"),
 ]  # fmt: skip
 
 
