@@ -69,6 +69,7 @@ FORWARDS = [
     lambda x: x.repeat(2, 0)[INDEX] + np.repeat(x, 3, axis=1)[INDEX, ::3] + x.take(INDEX, axis=0),
     lambda x: x.reshape(2, -1).cumsum(1).prod(1) + np.sort(x.ravel())[:2] + np.clip(x, 0.5, 1).sum(),
     lambda x: np.add.reduce(x, axis=1) + np.maximum.reduce(x, 1) + np.dot(x, x[0]) + abs(-x)[0] ** 1.5 / 2**x,
+    lambda x: x[::-1] * x[..., 3:0:-2, None][:, ::-1].sum() + x[INDEX, ::-1].sum() + x[1, None, ::-3] @ x[-1:0:-2, :2].sum(0),
     filled,
 ]
 

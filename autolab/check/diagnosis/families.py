@@ -30,10 +30,13 @@ from .gradients.jacobian_rows import right_rows
 from .gradients.scaling import POWERS
 from .replays.axes import other_axes
 from .replays.chains import chains
+from .replays.choices import choices
 from .replays.early_sums import early_sums
 from .replays.halves import halves
 from .replays.loops import last_turns, loops_of
+from .replays.other_entries import other_entries
 from .replays.own_entries import own_entries
+from .replays.partners import partners
 from .replays.settings import other_settings
 from .replays.sigmoids import sigmoid_slopes
 from .replays.sizes import other_sizes
@@ -448,7 +451,7 @@ def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
             yield Family(mutant.family, text, lambda o, x, f=formula, s=slip, v=letter: predict(o, x, f, s, v))
 
 
-LOOKS = (halves, own_entries, sigmoid_slopes, slips)
+LOOKS = (halves, own_entries, other_entries, partners, sigmoid_slopes, choices, slips)
 
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:

@@ -22,7 +22,7 @@ MOST_SAID = 2  # kinds of mistake in one sentence
 SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": ("variable", "step"),
             "forward": ("function",), "function": ("step", "variable"),
             "division": ("power", "factor", "variable"),
-            "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step", "forward"),
+            "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step", "forward", "places"),
             "transposed": ("order", "permutation", "step"),
             # where nothing is left of a link
             "term": ("upstream ignored", "upstream collapsed", "mask from g", "variable")}  # fmt: skip

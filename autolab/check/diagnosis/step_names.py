@@ -26,9 +26,11 @@ WITH_FORMULAS = ("autolab.check.run.exercises", "autolab.check.diagnosis.formula
 SAID = {"mul": "the product", "div": "the quotient", "add": "the addition", "sum": "the sum", "sub": "the difference",
         "rsub": "the difference", "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
         "matmul": "the matrix product", "mm": "the matrix product", "mv": "the matrix product", "bmm": "the matrix product",
-        "linear": "the linear layer", "amax": "the maximum", "amin": "the minimum", "slice": "the slice"}  # fmt: skip
+        "linear": "the linear layer", "amax": "the maximum", "amin": "the minimum", "slice": "the slice",
+        **dict.fromkeys(("gather", "index", "index_select", "embedding"), "the look-up")}  # fmt: skip
 CALLED = {"the product": {"mul", "multiply"}, "the quotient": {"div", "divide", "true_divide"}, "the addition": {"add"},
           "the difference": {"sub", "subtract"}, "the power": {"pow", "power"}, "the minus": {"neg", "negative"},
+          "the look-up": {"gather", "take", "take_along_axis", "index_select", "embedding"},
           "the matrix product": {"matmul", "mm", "mv", "bmm", "dot"},
           "the maximum": {"max", "amax"}, "the minimum": {"min", "amin"}}  # fmt: skip
 UNSAID = {"clone", "expand", "contiguous", "index put", "add at", "expand dims"}  # what a function does besides, such as np.diag

@@ -58,7 +58,7 @@ class NumPyTensor:
         return lambda *args, **settings: _called(METHODS[name], (self, *args), settings)
 
     def __getitem__(self, key: Any) -> Any:
-        return _called(operator.getitem, (self, key), {})
+        return _called(_entries, (self, key), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.tensor = apply(rows.index_put, (self.tensor, self._as_part(value)), {"key": _plain(key)})
@@ -145,6 +145,22 @@ def _plain(key: Any) -> Any:
 
 
 # ---------- NumPy's words
+
+
+def _entries(x: Tensor, key: Any) -> Tensor:
+    """As x[key]; an axis that is read backwards is flipped first, since a tensor's slices go forward."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    if not any(isinstance(part, slice) and (part.step or 1) < 0 for part in parts):
+        return x[key]
+    read = [np.ndim(part) if np.asarray(part).dtype == bool else int(part is not None and part is not ...) for part in parts]
+    for at, part in enumerate(parts):
+        if isinstance(part, slice) and (part.step or 1) < 0:
+            axis = x.ndim - sum(read[at:]) if any(before is ... for before in parts[:at]) else sum(read[:at])
+            n, places = x.shape[axis], range(x.shape[axis])[part]
+            x = x.flip(axis)
+            parts[at] = slice(n - 1 - places[0], n - places[-1], -places.step) if places else slice(0, 0)
+            parts[at] = slice(None) if parts[at] == slice(0, n, 1) else parts[at]
+    return x if all(part is ... or (isinstance(part, slice) and part == slice(None)) for part in parts) else x[tuple(parts)]
 
 
 def _transpose(x: Tensor, *axes: Any) -> Tensor:

@@ -364,7 +364,8 @@ def _one_place(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.nda
 def _by_sign(o: Observation, pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
     """Are the entries that are reached those of one sign, whatever forward did?"""
     values = np.ravel(o.names[pair.x])
-    if values.size != right.shape[1]:
+    as_many = len(yours) > 1 and np.array_equal(yours.sum(axis=1), right.sum(axis=1))  # as by a choice of the largest
+    if values.size != right.shape[1] or as_many:
         return None
     for word, of_sign in (("positive", values > 0), ("negative", values < 0)):
         if of_sign.any() and not of_sign.all() and np.array_equal(yours.any(axis=0), of_sign):
@@ -386,6 +387,8 @@ def _misplaced(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake
     """As many entries of g as there should be, and others."""
     if pair.out_shape == pair.x_shape and np.array_equal(yours, right.T) and not np.array_equal(right, right.T):
         text = "runs the wrong way: it collects from the entries before where those after belong, or the other way round"
+        if np.tril(right, -1).any() and np.triu(right, 1).any():
+            text = "runs the wrong way: what went from place i to place k comes back from k to i, and here it goes from i to k again"
         return Mistake("flipped", text, True)
     if found := _copies(pair, yours, right):
         return found

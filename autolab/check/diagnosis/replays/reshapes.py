@@ -125,9 +125,17 @@ def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, 
                     yield "places", text, {"key": (*key[:place], index, *key[place + 1 :])}
     if run.row.name in WITHOUT and _is_of_others(trace, number, run):
         yield "term", f"is right for a computation that never {WITHOUT[run.row.name]} {_taken_off(trace, run)}", SKIPPED
+    if run.row.name in ORDERS:  # of as many entries as there are; else what comes after it does not fit
+        words = with_article(trace.names[number])
+        yield (
+            "permutation",
+            f"is right for a computation that leaves its entries in the order in which they stand: without {words}",
+            SKIPPED,
+        )
 
 
 WITHOUT = {"sub": "takes off", "add": "adds", "div": "divides by"}
+ORDERS = ("sort", "gather", "index")
 SKIPPED: Mapping[str, Any] = {"skipped": True}
 
 

@@ -21,6 +21,7 @@ from autolab.autograd import no_grad
 from autolab.engine.apply import dispatch
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
+from autolab.rules.index import gather
 from autolab.torch_api.creation import from_numpy
 
 from ...run.observation import close
@@ -31,6 +32,7 @@ from ..formulas.mutants import mutants
 from ..step_names import Frames, StepNames, frames_up_to, row_in_words
 
 MOST_STEPS = 40
+SORTS = {"sort", "topk"}
 NUDGE = 1e-6
 
 
@@ -50,6 +52,7 @@ class RowCall:
     passed: dict[int, np.ndarray] = field(default_factory=dict)  # what it passes on to each argument
     memo: dict[int, Values] = field(default_factory=dict)  # for each argument the names that its formula uses
     frames: Frames = ()  # the code that made it
+    word: str = ""  # what its operation is called
 
     def argument(self, k: int) -> str:
         """The input whose rule serves argument k; a row that takes a list has one for all."""
@@ -145,7 +148,7 @@ class Chain:
     @cached_property
     def names(self) -> StepNames:
         """What each step is called."""
-        return StepNames([row_in_words(step.row.name) for step in self.steps], [step.frames for step in self.steps], self._role)
+        return StepNames([step.word for step in self.steps], [step.frames for step in self.steps], self._role)
 
     @cached_property
     def words(self) -> list[str]:
@@ -184,6 +187,11 @@ class Chain:
     def operation(self, op: Any, args: Any, settings: Mapping[str, Any]) -> Any:
         """Run one row, and note it: the engine calls this for each."""
         result = dispatch(op, args, dict(settings))
+        if op.name in SORTS:  # the entries at the places that it gives
+            return self._noted(gather, (args[0], result[1]), {"axis": settings["axis"]}, result[0], op.name), result[1]
+        return self._noted(op, args, settings, result, op.name)
+
+    def _noted(self, op: Any, args: Any, settings: Mapping[str, Any], result: Any, word: str) -> Any:
         if not isinstance(result, Tensor) or len(self.steps) >= MOST_STEPS:
             raise CannotTrace(f"{op.name} has several results, or there are too many steps")
         raw = [np.asarray(a.payload if isinstance(a, Tensor) else a) for a in args]
@@ -198,7 +206,7 @@ class Chain:
         self.values.append(names["out"])
         self._note_sigmoid(op, sources, place)
         self._kept.append(result)  # kept alive, so that no other tensor gets its id
-        self.steps.append(RowCall(op, sources, names, place, frames=frames_up_to(Chain._watched.__code__)))
+        self.steps.append(RowCall(op, sources, names, place, frames=frames_up_to(Chain._watched.__code__), word=row_in_words(word)))
         return result
 
     def _back(self, g: np.ndarray) -> None:
@@ -267,22 +275,22 @@ class Chain:
         at = self.inputs.index(x)
         direction = np.random.default_rng(4).uniform(0.5, 1.5, self.values[at].shape)
         try:
-            up, down = (self._run_again(at, self.values[at] + h * direction) for h in (NUDGE, -NUDGE))
+            up, down = (self.values_with(at, self.values[at] + h * direction) for h in (NUDGE, -NUDGE))
         except Exception:  # numbers that a step does not take
             return None
-        moved = [(np.asarray(a, float) - b) / (2 * NUDGE) for a, b in zip(up, down, strict=True)]
+        moved = [(np.asarray(up.get(p, value), float) - down.get(p, value)) / (2 * NUDGE) for p, value in enumerate(self.values)]
         last, gradient = moved[self.last] * self.g, direction * self.gradients[at]
         close_enough = np.abs(last.sum() - gradient.sum()) <= 1e-6 * (np.abs(last).sum() + np.abs(gradient).sum())
         return (direction, moved) if close_enough else None
 
-    def _run_again(self, at: int, value: np.ndarray) -> list[Any]:
-        values = list(self.values)
-        values[at] = value
+    def values_with(self, at: int, value: np.ndarray) -> dict[int, Any]:
+        """Another value at one place, and what the steps after it then give."""
+        values = {at: value}
         for step in self.steps:
-            if step.place in self.constant:
+            if step.place in self.constant or step.place <= at or values.keys().isdisjoint(step.sources):
                 continue
             raw = step.names["raw"]
-            raw = [values[s] if s is not None and step.has_rule(k) else raw[k] for k, s in enumerate(step.sources)]
+            raw = [values.get(s, raw[k]) if s is not None and step.has_rule(k) else raw[k] for k, s in enumerate(step.sources)]
             values[step.place] = np.asarray(step.row.forward(*raw, **{k: step.names[k] for k in step.row.settings}))
         return values
 
@@ -372,9 +380,7 @@ ROLES = {("div", 0): "in the numerator", ("div", 1): "in the denominator", ("rec
 def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
     """Everything that one slip may make of the gradient for x, the plainest first."""
     depends = chain.reaches(x)
-    links = [(i, k) for i, step in enumerate(chain.steps) for k, source in enumerate(step.sources)
-             if source in depends and k in step.passed and step.incoming is not None]  # fmt: skip
-    yield from _choices(chain, x, links)
+    links = links_to(chain, x)
     sources = {chain.steps[i].sources[k] for i, k in links}
     if len(links) > len({i for i, _ in links}) or len(links) > len(sources):  # branches
         yield from _links(chain, x, links)
@@ -383,6 +389,7 @@ def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
     for step in chain.steps:
         alike = step.names["out"].shape == chain.values[chain.inputs.index(x)].shape
         alike &= step.row.name not in ("add", "sub", "rsub")  # whose derivative is 1: nothing is missing there
+        alike &= ("orders", x, step.place) not in chain.memo  # where only the order is another one: `other_entries.py` says so
         if alike and step.place in depends and step.place != chain.last and step.incoming is not None:
             text = f"is the gradient for {chain.words[step.place]}, and not yet for {x}: the derivative of what is inside is missing"
             yield ChainSlip("factor", text, lambda chain, place=step.place: chain.gradients[place])
@@ -392,9 +399,16 @@ def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
         yield from _local(chain, x, i, k)
 
 
+def links_to(chain: Chain, x: str) -> list[tuple[int, int]]:
+    """The steps and their arguments through which something comes back to an input."""
+    depends = chain.reaches(x)
+    return [(i, k) for i, step in enumerate(chain.steps) for k, source in enumerate(step.sources)
+            if source in depends and k in step.passed and step.incoming is not None]  # fmt: skip
+
+
 def moves(step: RowCall) -> bool:
     """Does a row only cut, move and put together?"""
-    return bool(step.row.view or step.row.variadic or step.row.name in ("slice", "select", "index", "index_put"))
+    return bool(step.row.view or step.row.variadic or step.row.name in ("slice", "select", "index", "index_put", "gather"))
 
 
 def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
@@ -459,18 +473,6 @@ def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, i
             yield ChainSlip("term", text, lambda chain, cut=cut: chain.changed(x, {(i, k): 0 * chain.steps[i].passed[k] for i, k in cut}))
 
 
-def _choices(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
-    """A `where` that is not asked, or asked the wrong way round."""
-    for i in {i for i, _ in links if chain.steps[i].row.name == "where"}:
-        ks = [k for j, k in links if j == i]
-        for only in ks:
-            text = "takes one side of where everywhere, as if its condition always had the same answer"
-            yield ChainSlip("mask", text, lambda chain, i=i, ks=ks, only=only: chain.changed(
-                x, {(i, k): chain.steps[i].whole(k) * (k == only) for k in ks}))  # fmt: skip
-        yield ChainSlip("mask", "has the two sides of where exchanged", lambda chain, i=i, ks=ks: chain.changed(
-            x, {(i, k): chain.steps[i].whole(k) - chain.steps[i].passed[k] for k in ks}))  # fmt: skip
-
-
 def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
     """What may go wrong in the formula of one step."""
     step = chain.steps[i]
@@ -494,7 +496,7 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
     if row.variadic:
         return
     argument, where = row.inputs[k], f", in the derivative of {name}"
-    if len(step.sources) == 1 and not chain.names.is_plain(i) and name == row_in_words(row.name):  # its code is not known
+    if len(step.sources) == 1 and not chain.names.is_plain(i) and name == step.word:  # its code is not known
         where += f" of {_word(chain, i, 0)}"
     words = partial(_in_words, chain, step)
     for mutant, wrong in mutants(row.formula(argument), (*row.inputs, "out", "g")):

@@ -541,7 +541,7 @@ def _other_values(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str
                 yield "variable", f"uses {word} where {right}{{where}}", partial(_input_instead, j=j, place=place)
         if first.row < 0 or source not in tape.results:
             continue
-        for m in range(len(tape.nodes[source].sources)):
+        for m in range(len(tape.nodes[source].sources) if tape.nodes[source].name not in WITHOUT_PARTS else 0):
             for sign, how in ((1, ""), (-1, "minus ")):
                 text = f"uses {how}one part of {words[source]} where the whole of it belongs{{where}}"
                 yield "term", text, partial(_part_instead, j=j, m=m, sign=sign)
@@ -551,6 +551,10 @@ def _other_values(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str
                 if words[place] == words.get(source):
                     text = f"uses {words[place]} in another step than the one that belongs there{{where}}"
                 yield "variable", text, partial(_result_instead, j=j, by=number - first.row)
+
+
+# What only takes numbers from its source, and what is one of several results.
+WITHOUT_PARTS = {"part", *(f"forward {row}" for row in ("gather", "index", "index_select", "select", "slice"))}
 
 
 def _instead(node: Node, s: list[Any], j: int, other: Any) -> Any:
