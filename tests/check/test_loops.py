@@ -186,7 +186,9 @@ def some_zeros(rng, shapes, settings):
     return rng.uniform(0.3, 1.7, shapes[0]), keep.astype(int)
 
 
-RESETTING = exercise("resetting", resetting, {"shapes": (((6,), (6,)), ((7,), (7,))), "settings": ({"rate": 0.7}, {"rate": 0.4}), "make": some_zeros})
+RESETTING = exercise(
+    "resetting", resetting, {"shapes": (((6,), (6,)), ((7,), (7,))), "settings": ({"rate": 0.7}, {"rate": 0.4}), "make": some_zeros}
+)
 
 
 def carried(by):

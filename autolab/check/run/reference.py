@@ -363,7 +363,7 @@ class Reference:
 
 
 def _alike(a: np.ndarray, b: np.ndarray, exactly: bool = False) -> bool:
-    """Are these results of one function? Of float32, too, unless exactly: whole numbers times 0.8 are float32 on tensors, and not on arrays."""
+    """Are these results of one function? Of float32, too, unless exactly: on tensors, whole numbers times 0.8 are float32."""
     scale = np.abs(b[np.isfinite(b)]).max(initial=0.0)
     near = 1e-9 if exactly and b.dtype == np.float64 else 1e-4
     return a.shape == b.shape and np.allclose(a, b, rtol=near, atol=near * scale, equal_nan=True)

@@ -62,9 +62,9 @@ def _without_slope(known: Lines, line: Any) -> Iterator[tuple[str, str, Slip]]:
         return
     for j, source in enumerate(node.sources):
         if (at := _last_product(tape, source)) is not None and tape.nodes[at].row != node.row and _goes_several_ways(tape, at):
-            slope = tape.names.name(tape.nodes[at].row, every_round=True)
-            text = f"is without the derivative of {slope} in one of its terms: what comes back through {tape.through[known.by_line[line][0]][0]}"
-            yield "factor", f"{text}, in every step", partial(_undone, j=j)
+            slope, (through, _) = tape.names.name(tape.nodes[at].row, every_round=True), tape.through[known.by_line[line][0]]
+            text = f"is without the derivative of {slope} in one of its terms: what comes back through {through}, in every step"
+            yield "factor", text, partial(_undone, j=j)
 
 
 def _last_product(tape: Tape, k: int) -> int | None:

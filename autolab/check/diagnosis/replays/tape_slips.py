@@ -349,7 +349,7 @@ class Lines:
     def is_in_loop(self, line: Any) -> bool:
         """Does what is on this line, or the line of forward that it belongs to, happen several times?"""
         tag = line[0][0]
-        return len(self.by_line[line]) > 1 or bool(tag) and self.rounds[tag[2] if _arrives(line) else tag[1]] > 1
+        return len(self.by_line[line]) > 1 or (bool(tag) and self.rounds[tag[2] if _arrives(line) else tag[1]] > 1)
 
 
 def lines(o: Observation, x: str, number: int = 0) -> Lines | None:
