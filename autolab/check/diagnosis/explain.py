@@ -36,7 +36,7 @@ from .gradients.other_inputs import find_fixed_setting, find_other_inputs
 from .gradients.other_operations import other_operation
 from .gradients.permutations import find_permutation
 from .gradients.products import find_products
-from .gradients.recurrences import LACKS, WRONG_FACTOR, find_recurrence
+from .gradients.recurrences import LACKS, STATE_AFTER, WRONG_FACTOR, find_recurrence
 from .gradients.regions import find_regions
 from .gradients.scalar_rules import find_scalar_rule
 from .gradients.scaling import ALIKE, INSTEAD, OF_RESULT, ROOT, constant_factor, fixed_number, other_size, places, reduction
@@ -224,7 +224,9 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     doubtful = all(_is_doubtful(other) for other in (family, *others))
     looks = (find_scan, find_iteration, find_fixed_setting, find_recurrence) if doubtful and not (factor and factor.sure) else ()
     if found := _first(looks, wrong, x):
-        slip = find_tape_slip(wrong, x) if WRONG_FACTOR in found.text else None
+        slip = find_tape_slip(wrong, x) if any(words in found.text for words in OF_A_STEP) else None
+        if slip and STATE_AFTER in found.text and slip.family == "variable":  # which says the same
+            slip = None
         return slip or replace(found, sure=found.sure and everywhere)
     if family and not wrong[0].reference.elementwise and (family.name in OF_ITS_OWN or family.text.endswith(NOTHING)):
         if (found := find_recurrence(wrong, x)) and found.text.startswith(LACKS):
@@ -467,6 +469,9 @@ def _remember_settings(wrong: list[Observation], every: list[Observation]) -> No
         for name in o.settings:
             o.memo["settings", name] = [s[name] for s in settings if name in s]
 
+
+# What is read off the numbers of a recurrence, and may be said better, or be chance.
+OF_A_STEP = (WRONG_FACTOR, STATE_AFTER, "; besides")
 
 IN_A_LETTER = ", in "  # a slip in one part of a formula may be a factor of the whole, which is simpler to say
 

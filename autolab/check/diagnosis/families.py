@@ -344,8 +344,8 @@ def _about_result(reference: Reference, x: str) -> Iterator[Family]:
     if not reference.elementwise and len(reference.inputs) > 1:
         text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
         # A product with a transpose that is missing is the same.
-        yield Family("transposed", text, lambda o, x: np.asarray(
-            o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)), exact=False, hint="permutation")  # fmt: skip
+        yield Family("transposed", text, lambda o, x: np.asarray(o.reference.result(
+            [o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)), exact=False, hint="permutation")  # fmt: skip
     if len(reference.inputs) == 1:
         text, runs = "is forward applied to g; backward needs its derivative", False
         if not reference.elementwise:

@@ -23,7 +23,7 @@ FUNCTIONS = {np.flip: "flip", np.roll: "roll", np.sort: "sort", np.linalg.norm: 
              np.take_along_axis: "take along"}  # fmt: skip
 TURNED = {np.transpose: "transpose", np.swapaxes: "swapaxes", np.moveaxis: "moveaxis", np.matrix_transpose: "swapaxes"}
 ENGINE = ("autolab.engine.", "autolab.fast.", "autolab.transforms.")
-MOST_NODES = 400
+MOST_NODES = 600
 
 
 @dataclass(frozen=True, eq=False)

@@ -306,7 +306,9 @@ def _array(value: Any, dtype: Any = None, copy: Any = None) -> Any:
     if isinstance(value, NumPyTensor):
         return value if dtype is None else value.astype(dtype)
     if isinstance(value, (list, tuple)) and any(isinstance(_array(part), NumPyTensor) for part in value):
-        parts = [part if isinstance(part, NumPyTensor) else NumPyTensor(autolab.from_numpy(np.array(part, float))) for part in map(_array, value)]
+        parts = [
+            part if isinstance(part, NumPyTensor) else NumPyTensor(autolab.from_numpy(np.array(part, float))) for part in map(_array, value)
+        ]
         return _called(lambda *several: autolab.stack(several), parts, {})
     return np.array(value, dtype)
 

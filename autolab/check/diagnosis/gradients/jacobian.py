@@ -257,7 +257,8 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
     if close(ratio, np.full_like(ratio, ratio[0])):
         return Mistake("factor", f"{text}, each {number(ratio[0])} times the right one")
     if end := _end_of(wrong.any(axis=0), pair.x_shape, o.names.get("axis")):
-        text = f"is right everywhere but at the {end}: what reaches {pair.x} there has other factors, as where a term is too many or too few at a border"
+        text = f"is right everywhere but at the {end}: what reaches {pair.x} there has other factors"
+        text += ", as where a term is too many or too few at a border"
         return Mistake("places", text, True)
     i, j = divmod(int(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0)))), wrong.shape[1])
     places = f"{pair.x}{_index(j, pair.x_shape)} takes g{_index(i, pair.out_shape)}"

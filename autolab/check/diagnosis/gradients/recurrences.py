@@ -77,7 +77,7 @@ def find_recurrence(wrong: Sequence[Observation], x: str) -> Mistake | None:
 
 
 def _inputs(o: Observation) -> list[str]:
-    return list(o.reference.differentiable())
+    return [x for x in o.reference.differentiable() if np.asarray(o.names[x]).dtype.kind == "f"]  # a mask has no derivative
 
 
 def _sides(o: Observation, axis: int) -> Read | None:
@@ -188,6 +188,8 @@ def _stays_in_lanes(o: Observation, x: str, axis: int) -> bool:
 BACK = "what comes back from the step after"
 WRONG_FACTOR = "a wrong factor"  # of which nothing more is seen
 LACKS = f"lacks {BACK}"
+STATE_AFTER = "uses the state of step t"
+AT_THE_END = "on the g of each step, and all else is right: it belongs to what forward makes of a state where it gives it out"
 
 
 def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
@@ -205,9 +207,12 @@ def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
     if found := _lost_rows(right, yours, x):
         return found
     assert right.carry is not None
-    values = {y: np.moveaxis(o.names[y], axis, 0).reshape(len(states), -1) for y in right.steps}
+    along = [y for y in o.reference.inputs if y in right.steps or (len(o.shape(y)) > axis and o.shape(y)[axis] == len(states))]
+    values = {y: np.moveaxis(np.asarray(o.names[y]), axis, 0).reshape(len(states), -1) for y in along}
+    values = {y: value[::-1] if turned else value for y, value in values.items()}
     every = states.size == o.out.size
-    step = Step(right, states, {y: value[::-1] if turned else value for y, value in values.items()}, every)
+    masks = {y: value for y, value in values.items() if value.shape[1] in (1, states.shape[1])}
+    step = Step(right, states, {y: values[y] for y in right.steps}, masks, every)
     carries = [c for c in (yours.carry, right.carry, 0 * right.carry) if c is not None]
     if x in yours.steps:
         if yours.carry is None:
@@ -228,9 +233,20 @@ def _compare(o: Observation, x: str, axis: int) -> Mistake | None:
         return Mistake(own[0], own[1].replace(OWN[:-12], WHOLE[:-12]).replace(ELSEWHERE, ""), parts=("factor",))
     if own is None or by_prefixes:
         return None
+    if _is_scaled(right, yours, x):
+        return Mistake("factor", f"has {WRONG_FACTOR} {AT_THE_END}", parts=("power",))
     return Mistake(
         wrong_carry[0], f"{wrong_carry[1]}; besides, it {own[1]}", parts=(own[0], *("diagonal only",) * wrong_carry[1].startswith("lacks"))
     )
+
+
+def _is_scaled(right: Side, yours: Side, x: str) -> bool:
+    """Is each row the right one times a number, another one in each?"""
+    ours, theirs = ((side.steps if x in side.steps else side.others)[x] for side in (right, yours))
+    over = 1 if x in right.steps else 2
+    size = (ours * ours).sum(over, keepdims=True)
+    ratio = (ours * theirs).sum(over, keepdims=True) / np.where(size == 0, 1, size)
+    return close(ratio * ours, theirs)
 
 
 def _said(found: tuple[str, str] | None) -> Mistake | None:
@@ -264,6 +280,7 @@ class Step:
     right: Side
     states: np.ndarray  # (T, lanes)
     values: dict[str, np.ndarray]  # those of the inputs that have steps
+    masks: dict[str, np.ndarray]  # those of all inputs that have one for each step: (T, lanes)
     every: bool = True  # does forward give the states of all steps?
 
     @cached_property
@@ -296,6 +313,8 @@ class Step:
         for by, word in ((-1, "after"), (1, "before")):
             if _is_shifted(got, want, by):
                 return "places", f"passes {BACK} on with the factor of the step {word} the one where it belongs"
+        if _chooses_otherwise(a, b):
+            return self._about_mask(got, want)
         for family, text in _of_slopes(got, want, self.slopes):
             return family, f"{text}, where it passes on {BACK}"
         for y, value in self.values.items():
@@ -306,9 +325,18 @@ class Step:
                 "factor",
                 f"passes {BACK} on with a factor missing or too many that is the same in all steps, such as a weight of the state",
             )
-        if _chooses_otherwise(a, b):
-            return "mask", f"passes {BACK} on at other places than forward passes the state on: a mask or a choice is another"
         return "factor", f"passes {BACK} on to the step before with {WRONG_FACTOR}: that is the derivative of a state by the one before"
+
+    def _about_mask(self, got: np.ndarray, want: np.ndarray) -> tuple[str, str]:
+        """Where the state is not passed on from every step: is it an input that says so?"""
+        known = np.isfinite(want) & np.isfinite(got)
+        for y, value in self.masks.items():
+            for passes in (value != 0, value == 0, value != 1, value == 1):
+                if close(np.where(passes, got, 0)[known], want[known]):
+                    return "mask", f"does not use {y} where it passes on {BACK}: forward does not pass the state on from every step"
+        if not np.any(got[known] * want[known]) and np.all(got[known] + want[known]):
+            return "mask", f"passes {BACK} on where forward does not pass the state on, and there alone: a condition is the wrong way round"
+        return "mask", f"passes {BACK} on at other places than forward passes the state on: a mask or a choice is another"
 
     def about_own(self, got: np.ndarray, want: np.ndarray) -> tuple[str, str] | None:
         """The same, of what a step makes of its own g."""
@@ -330,7 +358,7 @@ class Step:
             if got.ndim == 2 and close(got[1:] * self.states[:-1], want[1:] * value[:-1]):
                 return "variable", f"uses {y} of step t - 1 where the state of step t - 1 belongs"
         if self._uses_next(got, want):
-            return "places", "uses the state of step t where that of step t - 1 belongs: forward makes step t of the state before it"
+            return "places", f"{STATE_AFTER} where that of step t - 1 belongs: forward makes step t of the state before it"
         for by, word in ((-1, "after"), (1, "before")):
             if _is_shifted(got, want, by):
                 return "places", f"has the factor of the step {word} the one where it belongs: {OWN}takes that of another step"

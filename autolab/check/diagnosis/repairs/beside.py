@@ -65,7 +65,14 @@ def with_repair(found: Mistake | None, repair: Mistake, x: str) -> Mistake:
     others = [f for f in guesses if agreed and f is not guess and f.exact and not _say_the_same(f, guess)][:1]
     text = ". Or it ".join([text, *(f.text.format(x=x) for f in others)])
     parts = (*(f.name for f in others), *found.parts, change.name)
-    return replace(found, family=guess.name, text=text, also=(), hint=guess.hint or (guess.name if change.name == "number" else change.name), parts=parts)
+    return replace(
+        found,
+        family=guess.name,
+        text=text,
+        also=(),
+        hint=guess.hint or (guess.name if change.name == "number" else change.name),
+        parts=parts,
+    )
 
 
 def in_full(repair: Mistake) -> Mistake:

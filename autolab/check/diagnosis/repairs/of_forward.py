@@ -42,7 +42,7 @@ def _steps(o: Observation, x: str) -> int:
 
 
 def _value(o: Observation, x: str, place: int) -> np.ndarray:
-    return np.array(next(filter(None, chains(o, x))).values[place])  # type: ignore[union-attr]
+    return np.array(next(filter(None, chains(o, x))).values[place])
 
 
 def of_forward(site: Site, pool: Pool) -> Iterator[Edit]:

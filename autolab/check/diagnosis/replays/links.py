@@ -36,14 +36,14 @@ def wrong_link(o: Observation, pair: Jacobians) -> Mistake | None:
     found: list[str] = []
     for links in _links(chain, pair.x):
         if _explains(chain, pair, links, arrivals):
-            i, k = links[0]
-            name = chain.names.name(i, every_round=len(links) > 1)
-            found.append(name)
+            found.append(chain.names.name(links[0][0], every_round=len(links) > 1))
     named = list(dict.fromkeys(found))
     if not 0 < len(named) <= MOST_NAMED:
         return None
-    steps = " or in ".join(named)
-    text = f"has a wrong derivative of one step, and the rest of the chain rule is right: it is wrong in {steps}, from entry to entry by another factor"
+    steps = " or of ".join(named)
+    text = (
+        f"has a wrong derivative of one step, from entry to entry by another factor: that of {steps}; the rest of the chain rule is right"
+    )
     return Mistake("factor", text, hint="step")
 
 
@@ -64,7 +64,7 @@ def _arrivals(chain: Chain) -> list[dict[int, np.ndarray]]:
     for j in range(chain.g.size):
         alone = np.zeros_like(chain.g)
         alone.flat[j] = 1.0
-        found.append(chain.sent_back(alone))
+        found.append(chain.sent({chain.last: alone}, len(chain.steps)))
     return found
 
 

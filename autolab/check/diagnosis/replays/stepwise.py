@@ -210,7 +210,7 @@ class Chain:
         return result
 
     def _back(self, g: np.ndarray) -> None:
-        self.gradients = self._sent({self.last: g}, len(self.steps), keep=True)
+        self.gradients = self.sent({self.last: g}, len(self.steps), keep=True)
         parts = [(s, step, k) for step in self.steps for k, s in enumerate(step.sources) if k in step.passed]
         moved: set[int | None] = set()
         for s, step, k in parts:
@@ -218,7 +218,7 @@ class Chain:
                 moved.add(s)
         self.constant = {s for s, _, _ in parts} - moved - set(range(len(self.inputs)))
 
-    def _sent(self, pending: dict[int, np.ndarray], below: int, keep: bool = False) -> dict[int, np.ndarray]:
+    def sent(self, pending: dict[int, np.ndarray], below: int, keep: bool = False) -> dict[int, np.ndarray]:
         """What arrives at each place if this is sent back through the steps before number `below`."""
         arrived = dict(pending)
         for step in reversed(self.steps[:below]):
@@ -307,7 +307,7 @@ class Chain:
             raise LookupError("it gives another gradient")
         for (i, k), difference in differences.items():
             step = self.steps[i]
-            sent = self._sent({source: difference}, i) if (source := step.sources[k]) is not None else {}
+            sent = self.sent({source: difference}, i) if (source := step.sources[k]) is not None else {}
             if at in sent:
                 total = total + sent[at]
         return total
@@ -315,22 +315,18 @@ class Chain:
     def sent_from(self, i: int, k: int, value: np.ndarray) -> dict[int, np.ndarray]:
         """What arrives at each place if step i passes this on to its argument k, and nothing else comes back."""
         source = self.steps[i].sources[k]
-        return self._sent({source: value}, i) if source is not None else {}
-
-    def sent_back(self, g: np.ndarray) -> dict[int, np.ndarray]:
-        """What arrives at each place for another g."""
-        return self._sent({self.last: g}, len(self.steps))
+        return self.sent({source: value}, i) if source is not None else {}
 
     def sent_to(self, at: int, place: int, value: np.ndarray) -> np.ndarray:
         """What arrives at one place if this comes back to another one that was made of it, or to itself."""
-        return value if at == place else self._sent({place: value}, place - len(self.inputs) + 1)[at]
+        return value if at == place else self.sent({place: value}, place - len(self.inputs) + 1)[at]
 
     def skipping(self, x: str, i: int, k: int, j: int, at: int) -> np.ndarray:
         """The gradient for x if what step i passes on to its argument k arrives at place `at`, before step j that made this argument."""
         passed, place = self.steps[i].passed[k], self.steps[j].place
         here = self.inputs.index(x)
         total = self.gradients[here]
-        for sent, sign in ((self._sent({at: passed}, j), 1), (self._sent({place: passed}, j + 1), -1)):
+        for sent, sign in ((self.sent({at: passed}, j), 1), (self.sent({place: passed}, j + 1), -1)):
             if here in sent:
                 total = total + sign * sent[here]
         return total

@@ -7,6 +7,7 @@ something else.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,11 +27,15 @@ from ..replay import Call, Node, Tape
 from ..step_names import row_in_words
 from . import triangles
 from .chains import as_arrays
+from .few_rounds import of_few_rounds
+from .loop_slips import loop_slips
+from .other_values import of_first_step, of_next_step, other_values, parts
 from .traces import Trace
 from .ways import Taped
 
-MOST_WORK = 4000  # operations on small arrays in a check, some microseconds each
+MOST_WORK = 6000  # operations on small arrays in a check, some microseconds each
 LEAST_WORK = 1500  # for each input
+LAST_ROWS = 3  # of forward, among which its rounds are put together
 
 Slip = Callable[[Tape, Node, list[Any], Any], Any]  # of a tape, one of its operations, the sources of that and what it gave
 
@@ -328,7 +333,8 @@ class Whole(Taped):
         """On arrays that note what is done; on plain ones by the engine."""
         if not hasattr(g, "tape"):
             return o.reference.gradient(x, g, names)
-        return self.trace.gradient(g.tape, [names[y] for y in o.reference.inputs], o.reference.inputs.index(x), g, rules=self.rules)
+        values, at = [names[y] for y in o.reference.inputs], o.reference.inputs.index(x)
+        return self.trace.gradient(g.tape, values, at, g, rules=self.rules, without_zeros=not np.all(o.g))
 
 
 @dataclass(eq=False)
@@ -338,6 +344,13 @@ class Lines:
     tape: Tape
     by_line: dict[Any, list[int]]
     words: dict[int, str]  # of the values that may be taken for one another
+    rounds: Counter[Any]  # how often each line of forward ran
+    joins: bool  # does forward put the results of several rounds together at its end?
+
+    def is_in_loop(self, line: Any) -> bool:
+        """Does what is on this line, or the line of forward that it belongs to, happen several times?"""
+        tag = line[0][0]
+        return len(self.by_line[line]) > 1 or (bool(tag) and self.rounds[tag[2] if _arrives(line) else tag[1]] > 1)
 
 
 def lines(o: Observation, x: str, number: int = 0) -> Lines | None:
@@ -365,7 +378,7 @@ def _traced(reference: Reference, inputs: Mapping[str, np.ndarray], settings: Ma
 
 def _lines(o: Observation, x: str, number: int) -> Lines | None:
     reference = o.reference
-    way = Taped()
+    way: Taped = Taped()
     if reference.function:
         trace = _traced(reference, dict(zip(reference.inputs, o.inputs, strict=True)), o.settings)
         rules = TEXTBOOKS[number - 1] if number else {}
@@ -390,22 +403,31 @@ def _lines(o: Observation, x: str, number: int) -> Lines | None:
     names = [n for n, v in o.names.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
     words = dict(enumerate(map(value_in_words, names)))
     words[at] = "g"
-    return Lines(tape, by_line, words)
+    rows = way.trace.rows if isinstance(way, Whole) else []
+    joins = any(run.row.variadic or run.row.name == "index_put" for run in rows[-LAST_ROWS:])
+    return Lines(tape, by_line, words, Counter(run.line for run in rows), joins)
 
 
 @quiet
 def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The slips in one line that explain all these calls, at most two of them. What all others give is kept: see `two_slips.py`."""
     found: dict[str, Family] = {}
-    for family, value in chain.from_iterable(_tried(wrong[0], x, number) for number in (*range(1, TAPES), 0)):
-        if wrong[0].gave(x, value) and all(_fits(family, o, x) for o in wrong[1:]):
+    few = of_few_rounds(wrong[0], x, lambda o: _length(o, x))
+    first, *others = [few, *wrong] if few else wrong
+    for family, value in chain.from_iterable(_tried(first, x, number) for number in (*range(1, TAPES), 0)):
+        if first.gave(x, value) and all(_fits(family, o, x) for o in others):
             found.setdefault(family.name, family)
     if not found:
         return None
     for o in wrong:
         o.memo.setdefault("slips", []).extend(found.values())
-    first, *also = sorted(found.values(), key=lambda family: family.name == "variable")[:2]  # what is left out is likelier than exchanged
-    return Mistake(first.name, first.text, predict=first.predict, also=tuple(also), hint=first.hint)
+    likely, *also = sorted(found.values(), key=lambda family: family.name == "variable")[:2]  # what is left out is likelier than exchanged
+    return Mistake(likely.name, likely.text, predict=likely.predict, also=tuple(also), hint=likely.hint)
+
+
+def _length(o: Observation, x: str) -> int:
+    known = lines(o, x)
+    return len(known.tape.counting) if known and known.joins else 0
 
 
 @quiet
@@ -425,13 +447,15 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
     most = max(MOST_WORK, spent + LEAST_WORK)
     costs = {line: len(known.tape.after(tuple(nodes))) for line, nodes in known.by_line.items()}
     in_order = sorted(costs, key=costs.__getitem__)
-    arrivals = ((line, _lost_on_arrival(o, known, line)) for line in in_order if len(known.by_line[line]) > 1 and _arrives(line))
+    in_rounds = ((line, loop_slips(o, known, line)) for line in sorted(in_order, key=_arrives))
     in_loops = (
-        (line, chain(_of_first_step(known, nodes), _of_next_step(known, nodes))) for line in in_order if (nodes := known.by_line[line])
+        (line, chain(of_first_step(known, nodes), of_next_step(known, nodes))) for line in in_order if (nodes := known.by_line[line])
     )
-    alone = ((line, _slips(known.tape.nodes[known.by_line[line][0]])) for line in in_order)
-    exchanged = ((line, _other_values(known, known.by_line[line])) for line in in_order)  # which are many
-    for line, several in chain(arrivals, in_loops, alone, exchanged):
+    by_themselves = [(line, _slips(known.tape.nodes[known.by_line[line][0]])) for line in sorted(in_order, key=_is_incoming)]
+    few = sum(not _is_incoming(line) for line in in_order)
+    pieces = ((line, parts(known, line)) for line in in_order)
+    exchanged = ((line, other_values(known, line)) for line in in_order)  # which are many
+    for line, several in chain(in_rounds, by_themselves[:few], in_loops, pieces, by_themselves[few:], exchanged):
         nodes, where = known.by_line[line], _where(known, line)
         for name, text, slip in several:
             o.memo["tape work"] = spent = spent + costs[line]
@@ -442,12 +466,17 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
                 value = predict(o, x)
             except Exception:  # the shapes do not allow it
                 continue
-            if len(nodes) > 1 and name == "term" and _arrives(line):
+            if known.is_in_loop(line) and name == "term" and _arrives(line):
                 continue  # said with what is lost
             hint = "triangle" if known.tape.nodes[nodes[0]].name in TRIANGLES else ""
             family = Family(name, text.replace("{where}", where), predict, exact=False, hint=hint)
             kept.append((family, value))
             yield family, value
+
+
+def _is_incoming(line: Any) -> bool:
+    """A value that should not be there at all is less likely than one that is lost."""
+    return bool(line[1] == "incoming_of_row")
 
 
 WHOLE_LINE = 3  # parts of the tag of such a line, without what made the value
@@ -457,40 +486,6 @@ def _arrives(line: Any) -> bool:
     """Is it where what comes back from several rows is added up?"""
     tag = line[0][0]
     return bool(tag) and tag[0] == "arrives"
-
-
-def _lost_on_arrival(o: Observation, known: Lines, line: Any) -> Iterator[tuple[str, str, Slip]]:
-    """Of what comes back to a value in each step of a loop, one of two contributions."""
-    sources = known.tape.nodes[known.by_line[line][0]].sources
-    for kept in range(len(sources)) if len(sources) == 2 else ():
-        text = "loses one of several contributions: it is left out, or another overwrites it"
-        of_input = line[0][0][1] >= 0  # what comes to it in each step comes the same way
-        if not of_input and (way := known.tape.through.get(sources[1 - kept])):
-            row, others = way
-            beside = " and ".join(o.reference.inputs[k] for k in others)
-            text += f". What comes back through {row}{f' with {beside}' if beside else ''} is missing, in every step"
-        yield "overwritten", text, _source(kept)
-
-
-def _of_first_step(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str, Slip]]:
-    """In all steps of a loop a value that forward had in the first of them."""
-    tape, words = known.tape, known.tape.words(every_round=True)
-    for j in range(min(len(tape.nodes[k].sources) for k in nodes)) if len(nodes) > 1 else ():
-        sources = sorted({tape.nodes[k].sources[j] for k in nodes})
-        if len(sources) > 1 and all(k in words for k in sources):
-            text = f"uses in every step what {words[sources[0]]} is in the first one: each step has its own{{where}}"
-            yield "places", text, partial(_input_instead, j=j, place=sources[0])
-
-
-def _of_next_step(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str, Slip]]:
-    """In each step of a loop a value of the step before it, or after it."""
-    tape, words = known.tape, known.tape.words(every_round=True)
-    first, *others = (tape.nodes[k] for k in nodes)
-    period = abs(first.row - others[0].row) if others and first.name != "incoming_of_row" else 0
-    for j, source in enumerate(first.sources if period else ()):
-        for by in (-period, period) if source in tape.results else ():
-            text = f"uses {words.get(source, 'a value')} in another step than the one that belongs there{{where}}"
-            yield "variable", text, partial(_result_instead, j=j, by=tape.results.index(source) - first.row + by)
 
 
 def _fits(family: Family, o: Observation, x: str) -> bool:
@@ -517,7 +512,8 @@ def _where(known: Lines, line: Any) -> str:
     if isinstance(tag, tuple) and tag[0] in ("back", "incoming"):
         tape, nodes = known.tape, known.by_line[line]
         row = tape.nodes[nodes[0]].row
-        return f", in the derivative of {tape.names.name(row, len(nodes) > 1) if row >= 0 and tape.names else row_in_words(tag[-1])}"
+        name = tape.names.name(row, known.is_in_loop(line)) if row >= 0 and tape.names else row_in_words(tag[-1])
+        return f", in the derivative of {name}"
     return ""
 
 
@@ -526,54 +522,3 @@ def _slipped(o: Observation, x: str, line: Any, slip: Slip, number: int) -> np.n
     if known is None or line not in known.by_line:
         raise LookupError("there is no such line")
     return np.broadcast_to(known.tape.result(known.tape.with_slip(known.by_line[line], slip)), o.want[x].shape)
-
-
-def _other_values(known: Lines, nodes: Sequence[int]) -> Iterator[tuple[str, str, Slip]]:
-    """Another value in the place of one of the sources: an input, or what another row gave, counted from the row itself."""
-    tape = known.tape
-    first = tape.nodes[nodes[0]]
-    words = {**tape.words(len(nodes) > 1), **known.words}
-    for j, source in enumerate(first.sources if first.name != "incoming_of_row" else ()):
-        right = f"{words[source]} belongs" if source in words else "another value belongs"
-        shape = np.shape(tape.values[source])
-        for place, word in known.words.items():
-            if place != source and np.shape(tape.values[place]) == shape:
-                yield "variable", f"uses {word} where {right}{{where}}", partial(_input_instead, j=j, place=place)
-        if first.row < 0 or source not in tape.results:
-            continue
-        for m in range(len(tape.nodes[source].sources) if tape.nodes[source].name not in WITHOUT_PARTS else 0):
-            for sign, how in ((1, ""), (-1, "minus ")):
-                text = f"uses {how}one part of {words[source]} where the whole of it belongs{{where}}"
-                yield "term", text, partial(_part_instead, j=j, m=m, sign=sign)
-        for number, place in enumerate(tape.results):
-            if place >= 0 and place != source and np.shape(tape.values[place]) == shape:
-                text = f"uses {words[place]} where {right}{{where}}"
-                if words[place] == words.get(source):
-                    text = f"uses {words[place]} in another step than the one that belongs there{{where}}"
-                yield "variable", text, partial(_result_instead, j=j, by=number - first.row)
-
-
-# What only takes numbers from its source, and what is one of several results.
-WITHOUT_PARTS = {"part", *(f"forward {row}" for row in ("gather", "index", "index_select", "select", "slice"))}
-
-
-def _instead(node: Node, s: list[Any], j: int, other: Any) -> Any:
-    """What an operation gives with another value for source j: for all places of it, as in a square, if j is the first of them."""
-    first = node.sources.index(node.sources[j]) == j
-    return node.function(*(other if k == j or (first and node.sources[k] == node.sources[j]) else v for k, v in enumerate(s)))
-
-
-def _input_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, place: int) -> Any:
-    return _instead(node, s, j, tape.values[place])
-
-
-def _part_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, m: int, sign: int) -> Any:
-    made = tape.nodes[node.sources[j]]
-    part = np.broadcast_to(_only(m < len(made.sources), made.sources) and tape.values[made.sources[m]], np.shape(s[j]))
-    return node.function(*s[:j], sign * part, *s[j + 1 :])
-
-
-def _result_instead(tape: Tape, node: Node, s: list[Any], value: Any, j: int, by: int) -> Any:
-    number = node.row + by
-    place = tape.results[number] if 0 <= number < len(tape.results) else -1
-    return _instead(node, s, j, _only(place >= 0, tape.values)[place])

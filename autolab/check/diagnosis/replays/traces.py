@@ -97,10 +97,12 @@ class Trace:
     def gradient(
         self, tape: Tape, inputs: Sequence[Any], x: int, g: Any,
         changed: Mapping[int, Mapping[str, Any]] | None = None, rules: Mapping[tuple[str, str], Rule] | None = None,
+        without_zeros: bool = False,
     ) -> Any:  # fmt: skip
         """Forward and back on arrays that note what is done to them on this tape.
 
-        `changed`: other settings for some of the rows. `rules`: other rules, by row and input.
+        `changed`: other settings for some of the rows. `rules`: other rules, by row and input. `without_zeros`: where 0 comes back, it is
+        not sent on.
         """
         values: dict[int, Any] = dict(enumerate(inputs))
         tape.names = self.names
@@ -124,7 +126,7 @@ class Trace:
         arrived: dict[int, Any] = {self.last: g}
         for number, (run, raw, results) in reversed([*enumerate(ran)]):
             tape.row = number
-            if not any(place in arrived for place in run.places):
+            if not any(place in arrived and (not without_zeros or np.any(arrived[place])) for place in run.places):
                 continue
             if (changed or {}).get(number, {}).get("skipped"):
                 back, source = arrived[run.places[0]], run.sources[0]
