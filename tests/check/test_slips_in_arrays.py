@@ -139,7 +139,7 @@ CASES = [
     (spec(paid, "c r", ((4,), ()), ((5,), ()), domain={"r": (0.02, 0.5)}), paid_rule, "c", "with a count from another number in `np.arange(len(c))`"),
     (spec(variation, "x", ((2, 5),), ((3, 4),), settings=({"eps": 0.1}, {"eps": 0.4})), variation_rule, "x", "everywhere but at the last place along axis 1"),
     (spec(mixed, "p q", ((3, 4), (3, 4)), ((2, 3), (2, 3)), domain=POSITIVE), mixed_rule, "q", "another value in the place of `p` in `q / p`"),
-    (spec(blurred, "x", ((2, 4),), ((3, 3),), settings=({"power": 3.0}, {"power": 4.0})), blurred_rule, "x", "a wrong derivative of one step"),
+    (spec(blurred, "x", ((2, 4),), ((3, 3),), settings=({"power": 3.0}, {"power": 4.0})), blurred_rule, "x", "a wrong derivative of one step, that of"),
 ]  # fmt: skip
 
 

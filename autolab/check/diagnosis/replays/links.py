@@ -33,18 +33,12 @@ def wrong_link(o: Observation, pair: Jacobians) -> Mistake | None:
     if chain is None or o.reference.elementwise or chain.g.size > MOST_RESULTS or not len(chain.steps):
         return None
     arrivals = _arrivals(chain)
-    found: list[str] = []
-    for links in _links(chain, pair.x):
-        if _explains(chain, pair, links, arrivals):
-            found.append(chain.names.name(links[0][0], every_round=len(links) > 1))
-    named = list(dict.fromkeys(found))
+    found = [links for links in _links(chain, pair.x) if _explains(chain, pair, links, arrivals)]
+    named = list(dict.fromkeys(chain.names.name(links[0][0], every_round=len(links) > 1) for links in found))
     if not 0 < len(named) <= MOST_NAMED:
         return None
-    steps = " or of ".join(named)
-    text = (
-        f"has a wrong derivative of one step, from entry to entry by another factor: that of {steps}; the rest of the chain rule is right"
-    )
-    return Mistake("factor", text, hint="step")
+    text = f"has a wrong derivative of one step, that of {' or of '.join(named)}: it is off by another factor from entry to entry"
+    return Mistake("factor", f"{text}; the rest of the chain rule is right", hint="step")
 
 
 def _links(chain: Chain, x: str) -> list[list[Link]]:
