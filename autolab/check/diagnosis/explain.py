@@ -52,7 +52,7 @@ from .repairs.beside import as_sure_as_seen, as_written, in_full, may_be_chance,
 from .repairs.search import find_repair
 from .replays.early_sums import early_unbroadcast
 from .replays.halves import ONE_HALF
-from .replays.links import wrong_link
+from .replays.links import wrong_link, wrong_number
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape, find_same_forward
 from .replays.tape_slips import find_same_slip, find_tape_slip
@@ -355,6 +355,9 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
 
 def find_wrong_link(wrong: list[Observation], x: str) -> Mistake | None:
     """The step of forward whose derivative is wrong, whatever it is."""
+    numbers = [wrong_number(o, x) for o in wrong]
+    if numbers[0] and all(numbers):
+        return numbers[0]
     return patterns.find_in_jacobian(wrong, x, wrong_link)
 
 

@@ -37,6 +37,7 @@ from .replays.loops import last_turns, loops_of
 from .replays.other_entries import other_entries
 from .replays.own_entries import own_entries
 from .replays.partners import partners
+from .replays.powers import powers
 from .replays.settings import other_settings
 from .replays.sigmoids import sigmoid_slopes
 from .replays.sizes import other_sizes
@@ -370,7 +371,7 @@ def _about_settings(first: Observation) -> Iterator[Family]:
             for sign in (1, -1) if isinstance(given, float) else ():
                 text = f"leaves out the condition with {name}: it is what would be right if no number were beyond it"
                 yield Family("setting", text, lambda o, x, n=name, s=sign: _beyond(o, x, n, s), hint="mask")
-            for value in (0, 1, 2, -1, 0.5, 0.1, 0.01, 0.2, 3):
+            for value in (0, 1, 2, *([-1] if isinstance(given, int) else ()), 0.5, 0.1, 0.01, 0.2, 3):
                 yield Family("setting", f"does not use {name}: it is what would be right if {name} were {value}",
                              lambda o, x, n=name, v=value: _as_if(o, x, n, v))  # fmt: skip
     if "reduction" in first.settings:
@@ -451,7 +452,7 @@ def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
             yield Family(mutant.family, text, lambda o, x, f=formula, s=slip, v=letter: predict(o, x, f, s, v))
 
 
-LOOKS = (halves, own_entries, other_entries, partners, sigmoid_slopes, choices, slips)
+LOOKS = (halves, own_entries, other_entries, partners, sigmoid_slopes, powers, choices, slips)
 
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:

@@ -40,6 +40,11 @@ class NumPyTensor:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **settings: Any) -> Any:
         if method == "reduce":
             return _called(ALONG[ufunc.__name__], args, {"axis": 0} | settings)
+        if method == "accumulate" and ufunc in ACCUMULATED:
+            return _called(ACCUMULATED[ufunc], args, {"axis": 0} | settings)
+        if method == "outer" and not settings:
+            one, other = (np.shape(a) for a in args)
+            return ufunc(_called(lambda x: x.reshape(*one, *(1 for _ in other)), (args[0],), {}), args[1])
         if method == "at" and ufunc is np.add and isinstance(args[0], NumPyTensor):
             return args[0].add_at(*args[1:])
         if method != "__call__" or settings or (function := FUNCTIONS.get(ufunc) or NUMPY_FUNCTIONS.get(ufunc)) is None:
@@ -85,6 +90,7 @@ class NumPyTensor:
 
     shape = property(lambda self: tuple(self.tensor.shape))
     ndim = property(lambda self: self.tensor.ndim)
+    flat = property(lambda self: _called(lambda x: x.reshape(-1), (self,), {}))
     size = property(lambda self: self.tensor.numel())
     dtype = property(lambda self: self.tensor.payload.dtype)
     T = property(lambda self: _called(_transpose, (self,), {}))
@@ -177,6 +183,13 @@ def _spread(name: str) -> Callable:
     return one
 
 
+def _scan(name: str) -> Callable:
+    def one(x: Tensor, axis: Any = None) -> Tensor:
+        return getattr(x.reshape(-1), name)(0) if axis is None else getattr(x, name)(axis)
+
+    return one
+
+
 def _extreme(name: str) -> Callable:
     def one(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return getattr(x, name)(axis, keepdim=keepdims) if axis is not None else getattr(x, name)(keepdim=keepdims)
@@ -231,6 +244,71 @@ def _svd(x: Tensor, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     return autolab.linalg.svd(x, full_matrices=full_matrices) if compute_uv else autolab.linalg.svdvals(x)
 
 
+def _moved(function: Callable) -> Callable:
+    """A function that only moves, repeats or leaves out entries."""
+
+    def one(x: Tensor, *args: Any, **settings: Any) -> Tensor:
+        places = function(np.arange(x.numel()).reshape(tuple(x.shape)), *args, **settings)
+        return x.reshape(-1)[places]
+
+    return one
+
+
+def _pad(x: Tensor, width: Any, mode: str = "constant", constant_values: float = 0.0) -> Tensor:
+    if mode != "constant":
+        return _moved(np.pad)(x, width, mode=mode)
+    places = np.pad(np.arange(1, x.numel() + 1).reshape(tuple(x.shape)), width)
+    return autolab.cat([autolab.full((1,), float(constant_values), dtype=x.dtype), x.reshape(-1)])[places]
+
+
+def _convolve(x: Any, y: Any, mode: str = "full") -> Tensor:
+    x, y = (a if isinstance(a, Tensor) else autolab.from_numpy(np.array(a, float)) for a in (x, y))
+    x, y = (y, x) if len(y) > len(x) else (x, y)
+    n, m = len(x), len(y)
+    full = _pad(x, m - 1).unfold(0, m, 1) @ y.flip(0)
+    return {"full": full, "same": full[(m - 1) // 2 : (m - 1) // 2 + n], "valid": full[m - 1 : n]}[mode]
+
+
+def _correlate(x: Any, y: Any, mode: str = "valid") -> Tensor:
+    if len(y) > len(x) or mode == "same":
+        raise NotFollowed("where it begins is another matter")
+    return _convolve(x, y.flip(0) if isinstance(y, Tensor) else np.flip(y), mode)
+
+
+def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Tensor:
+    if weights is None:
+        return METHODS["mean"](x, axis, keepdims)
+    return ALONG["add"](x * weights, axis, keepdims) / ALONG["add"](x * 0 + weights, axis, keepdims)
+
+
+def _partition(x: Tensor, kth: Any, axis: int = -1) -> Tensor:
+    return x.gather(axis, autolab.from_numpy(np.argpartition(_numbers(x), kth, axis)))
+
+
+def _prod(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    for one in sorted((a % x.ndim for a in axis), reverse=True) if isinstance(axis, tuple) else (axis,):
+        x = x.prod() if one is None else x.prod(one, keepdim=keepdims)
+    return x
+
+
+def _bincount(places: Any, weights: Any = None, minlength: int = 0) -> Tensor:
+    places = np.asarray(places)
+    return apply(rows.add_at, (weights,), {"key": places, "shape": (max(int(places.max()) + 1, minlength),)})
+
+
+def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
+    y = y if isinstance(y, Tensor) else autolab.from_numpy(np.array(y, float))
+    n = y.shape[axis]
+    steps = dx if x is None else (x if isinstance(x, Tensor) else autolab.from_numpy(np.array(x, float))).diff()
+    both = (y.narrow(axis, 1, n - 1) + y.narrow(axis, 0, n - 1)) / 2
+    return (both.movedim(axis, -1) * steps).sum(-1)
+
+
+def _flat_cat(x: Any, y: Any, axis: Any = None) -> Tensor:
+    parts = [a if isinstance(a, Tensor) else autolab.from_numpy(np.array(a, float)) for a in (x, y)]
+    return autolab.cat([a.reshape(-1) for a in parts] if axis is None else parts, 0 if axis is None else axis)
+
+
 def _astype(x: Tensor, dtype: Any, **_: Any) -> Any:
     return x if np.dtype(dtype).kind in "fc" else _numbers(x).astype(dtype)
 
@@ -250,15 +328,20 @@ def _numbers(value: Any) -> Any:
 
 ALONG: dict[str, Callable] = {
     "add": lambda x, axis=None, keepdims=False: x.sum(axis, keepdim=keepdims),
-    "multiply": lambda x, axis=None, keepdims=False: x.prod(axis, keepdim=keepdims),
+    "multiply": _prod,
+    "logaddexp": lambda x, axis=None, keepdims=False: x.logsumexp(tuple(range(x.ndim)) if axis is None else axis, keepdim=keepdims),
     "maximum": _extreme("amax"),
     "minimum": _extreme("amin"),
 }
+ACCUMULATED: dict[Any, Callable] = {
+    np.add: lambda x, axis: x.cumsum(axis), np.multiply: lambda x, axis: x.cumprod(axis),
+    np.maximum: lambda x, axis: x.cummax(axis)[0], np.minimum: lambda x, axis: x.cummin(axis)[0],
+}  # fmt: skip
 METHODS: dict[str, Callable] = {
     **{name: getattr(Tensor, name) for name in "reshape swapaxes argmax argmin argsort all any round conj".split()},
-    "sum": ALONG["add"], "prod": ALONG["multiply"], "max": _extreme("amax"), "min": _extreme("amin"),
+    "sum": ALONG["add"], "prod": _prod, "max": _extreme("amax"), "min": _extreme("amin"),
     "mean": lambda x, axis=None, keepdims=False: x.mean(axis, keepdim=keepdims), "var": _spread("var"), "std": _spread("std"),
-    "cumsum": lambda x, axis: x.cumsum(axis), "cumprod": lambda x, axis: x.cumprod(axis),
+    "cumsum": _scan("cumsum"), "cumprod": _scan("cumprod"),
     "ravel": lambda x: x.reshape(-1), "flatten": lambda x: x.reshape(-1), "copy": lambda x: x, "astype": _astype,
     "squeeze": lambda x, axis=None: x.squeeze() if axis is None else x.squeeze(axis), "transpose": _transpose, "dot": _dot,
     "repeat": _repeat, "take": _take, "clip": _clip, "trace": lambda x: x.trace(),
@@ -274,8 +357,19 @@ FUNCTIONS: dict[Any, Callable] = {
     np.ones_like: lambda x: autolab.ones(x.shape, dtype=x.dtype), np.empty_like: lambda x: autolab.zeros(x.shape, dtype=x.dtype),
     np.linalg.norm: _norm, np.linalg.svd: _svd, np.lib.stride_tricks.sliding_window_view: _windows,
     np.tensordot: lambda x, y, axes=2: autolab.tensordot(x, y, axes), np.hstack: lambda xs: autolab.hstack(xs),
-    np.vstack: lambda xs: autolab.vstack(xs), np.abs: lambda x: x.abs(),
-    **{f: _places(f) for f in (np.searchsorted, np.digitize, np.argsort, np.argmax, np.argmin, np.argpartition, np.nonzero, np.isnan)},
+    np.vstack: lambda xs: autolab.vstack(xs), np.abs: lambda x: x.abs(), np.amax: METHODS["max"], np.amin: METHODS["min"],
+    np.ptp: lambda x, axis=None, keepdims=False: METHODS["max"](x, axis, keepdims) - METHODS["min"](x, axis, keepdims),
+    np.column_stack: lambda xs: autolab.cat([x.reshape(-1, 1) if x.ndim < 2 else x for x in xs], 1), np.append: _flat_cat,
+    np.cross: lambda x, y, axis=-1: autolab.linalg.cross(*autolab.broadcast_tensors(x, y), dim=axis), np.pad: _pad,
+    np.convolve: _convolve, np.correlate: _correlate, np.kron: lambda x, y: autolab.kron(x, y), np.average: _average,
+    np.inner: lambda x, y: autolab.tensordot(x, y, ([-1], [-1])), np.vdot: lambda x, y: (x.reshape(-1) * y.reshape(-1)).sum(),
+    np.partition: _partition, np.bincount: _bincount, np.cbrt: lambda x: x.sign() * x.abs() ** (1 / 3), np.trapezoid: _trapezoid,
+    np.cumsum: METHODS["cumsum"], np.cumprod: METHODS["cumprod"],
+    **{f: lambda x: x * (np.pi / 180) for f in (np.radians, np.deg2rad)},
+    **{f: lambda x: x * (180 / np.pi) for f in (np.degrees, np.rad2deg)},
+    **{f: _moved(f) for f in (np.rot90, np.fliplr, np.flipud, np.delete, np.atleast_1d, np.atleast_2d, np.resize)},
+    **{f: _places(f) for f in (np.searchsorted, np.digitize, np.argsort, np.argmax, np.argmin, np.argpartition, np.nonzero, np.isnan,
+                               np.heaviside)},
     **{getattr(np.linalg, name): lambda *xs, name=name, **settings: getattr(autolab.linalg, name)(*xs, **settings)
        for name in "cholesky inv solve det slogdet eigh eigvalsh pinv qr matrix_power multi_dot".split()},
     **{getattr(np.fft, name): lambda *xs, name=name, **settings: getattr(autolab.fft, name)(*xs, **settings)

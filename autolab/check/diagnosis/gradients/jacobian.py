@@ -251,6 +251,10 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
                 return Mistake("averaged", text, True)
     yours = pair.yours[pair.needed]
     if close(yours, np.full_like(yours, yours[0])):
+        behind = pair.needed.sum(axis=1)
+        if np.isclose(yours[0] * behind.max(), 1) and np.ptp(behind) == 0 < np.ptp(pair.right[pair.needed]):
+            text = "gives each of the entries behind a result the same share of its g, as a mean does: here they have shares of their own"
+            return Mistake("averaged", text, True)
         sizes = [f" (1 / {n}, the size of axis {axis} of {pair.x})" for axis, n in enumerate(pair.x_shape) if np.isclose(yours[0] * n, 1)]
         text = f"has one factor for all contributions, {number(yours[0])}{''.join(sizes[:1])}, where each result has one of its own"
         return Mistake("constant", f"{text}, as the number of entries behind it")

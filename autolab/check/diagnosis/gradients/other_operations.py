@@ -16,6 +16,15 @@ from ...run.specs import SPECS
 from ..diagnosis import Mistake
 from ..quiet import quiet
 
+RARE = {
+    "copysign",
+    "hypot",
+    "ldexp",
+    "nextafter",
+    "xlogy",
+    "xlog1py",
+}  # nobody takes another operation for them; their rules are plain formulas
+
 
 @cache
 def _operations(inputs: int, elementwise: bool) -> list[Reference]:
@@ -24,7 +33,7 @@ def _operations(inputs: int, elementwise: bool) -> list[Reference]:
     for name in sorted({*TABLE, *SPECS}, key=lambda name: (len(name), name)):
         row = SPECS[name].row if name in SPECS else None
         row = row or TABLE.get(name)  # rows of files that nothing has loaded are left out: loading takes longer than a check
-        if row is None or row.complex == ADJOINT or (row.kind == "elementwise") != elementwise:
+        if row is None or row.complex == ADJOINT or (row.kind == "elementwise") != elementwise or name in RARE:
             continue  # a complex row has rules of complex numbers
         if len(row.inputs) == inputs == len(row.rules):
             found.append(Reference.of(row))

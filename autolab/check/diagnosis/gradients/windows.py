@@ -167,14 +167,17 @@ def _padded(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) ->
         theirs, ours = (_sources_along(a[line], axis) for a in (yours, right))
         if theirs is None or ours is None or np.array_equal(theirs, ours):
             continue
-        one, other = (_as_padded(s, right.shape[axis + 1]) for s in (theirs, ours))
-        if one is None or other is None:
+        got, want = (_as_padded(s, right.shape[axis + 1]) for s in (theirs, ours))
+        if not got or not want:
             continue
-        (got, front), (want, room) = one, other
-        if got != want:
-            text = f"fills the room around {x} along axis {axis} as mode {got!r} of np.pad does, where forward fills it as {want!r} does"
+        if got.keys().isdisjoint(want):
+            filled, right_way = (" or ".join(map(repr, side)) for side in (got, want))  # room for one is the same in several
+            text = (
+                f"fills the room around {x} along axis {axis} as mode {filled} of np.pad does, where forward fills it as {right_way} does"
+            )
             return Mistake("padding", text, parts=("setting", "mask", "permutation"))
-        text = f"has other room in front of {x} along axis {axis} than forward: {front}, where that has {room}"
+        mode = next(mode for mode in got if mode in want)
+        text = f"has other room in front of {x} along axis {axis} than forward: {got[mode]}, where that has {want[mode]}"
         return Mistake("padding", text, parts=("setting", "permutation"))
     return None
 
@@ -187,16 +190,17 @@ def _sources_along(rows: np.ndarray, axis: int) -> np.ndarray | None:
     return np.asarray(np.unravel_index(flat.argmax(1), rows.shape[1:])[axis])
 
 
-def _as_padded(sources: np.ndarray, n: int) -> tuple[str, int] | None:
-    """The mode, and how many entries are in front, if these are the places of a padded axis of this length."""
+def _as_padded(sources: np.ndarray, n: int) -> dict[str, int]:
+    """The modes, and how many entries are in front, of which these are the places of a padded axis of this length."""
     more = len(sources) - n
-    fits = [
-        (mode, front)
+    if more < 1:
+        return {}
+    return {
+        mode: front
         for mode in PADDED
         for front in range(more + 1)
         if max(front, more - front) < n and np.array_equal(sources, np.pad(np.arange(n), (front, more - front), mode=mode))
-    ]
-    return fits[0] if more > 0 and fits else None
+    }
 
 
 def _moved(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:

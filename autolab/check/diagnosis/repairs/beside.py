@@ -250,10 +250,28 @@ def _stores(o: Observation) -> tuple[bool, bool] | None:
     if node is None:
         return None
     parts = list(ast.walk(node))
-    sets = any(isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript) for part in parts)
+    written = [part.targets[0] for part in parts if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript)]
+    sets = any(not _are_apart(a, b) for a, b in combinations(written, 2))
     sets |= any(isinstance(part, ast.Call) and getattr(part.func, "attr", "") in SETTERS for part in parts)
     sets |= any(isinstance(part, (ast.For, ast.While)) for part in parts)
     return sets, any(isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Subscript) for part in parts)
+
+
+def _are_apart(one: Any, other: Any) -> bool:
+    """Are these entries of two arrays, or those at two numbers along one axis, as a[:, 0] and a[:, 1]?"""
+    if ast.dump(one.value) != ast.dump(other.value):
+        return True
+    places = [part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice] for part in (one, other)]
+    numbers = [[_number(part) for part in side] for side in places]
+    return any(None not in pair and pair[0] != pair[1] for pair in zip(*numbers, strict=False))
+
+
+def _number(node: ast.AST) -> int | None:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if type(value) is int else None
 
 
 def _rule_of(o: Observation) -> Any:

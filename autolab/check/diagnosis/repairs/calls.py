@@ -150,6 +150,9 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
     if name == "arange":
         for step in (1, -1):
             yield Edit(1, "number", f"a count from another number in {quote}", ("count", step), then(lambda v, s=step: v + s))
+        for key in pool.settings & pool.sizes.keys():
+            text = f"a count from another number in {quote}"
+            yield Edit(1.3, "number", text, ("count", key), lambda do, a, k, n, f=pool.sizes[key]: do(*a, **k) + f(n))
     if name in ("tril", "triu"):
         for k in (-1, 0, 1):
             yield Edit(

@@ -63,7 +63,10 @@ def unlikely_edits(site: Site, pool: Pool) -> Iterator[Edit]:
 
 
 def _names(site: Site, pool: Pool) -> Iterator[Edit]:
-    if not isinstance(site.node, ast.Name) or not (kind := kind_of(site.value)):
+    if not isinstance(site.node, ast.Name):
+        return
+    yield from _for_whole_numbers(site)
+    if not (kind := kind_of(site.value)):
         return
     name, text = site.node.id, f"another value in the place of `{site.node.id}`"
     for other, value in site.names.items():
@@ -74,22 +77,34 @@ def _names(site: Site, pool: Pool) -> Iterator[Edit]:
     for step in (1, -1) if is_number(site.value) else ():
         more = "more" if step > 0 else "less"
         yield Edit(1.5, "number", f"one {more} than `{name}`", ("step", name, step), then(lambda v, s=step: v + s))
-    if isinstance(site.value, float) and 0 < site.value < 1 and site.value != 0.5:
+    is_share = (isinstance(site.value, float) and site.value != 0.5) or (is_array(site.value) and np.size(site.value))
+    if is_share and np.all(np.asarray(site.value > 0) & np.asarray(site.value < 1)):
         yield Edit(1.3, "setting", f"1 - {name} in the place of `{name}`", ("rest", name), then(lambda v: 1 - v))
     if kind == "size":
         multiple = f"a multiple of `{name}`"
         yield Edit(1.7, "places", multiple, ("multiple", name, 2), then(lambda v: 2 * v))
         for key, size in pool.sizes.items():
             yield Edit(2, "places", multiple, ("multiple", name, key), lambda do, a, k, names, f=size: do(*a) * f(names))
-        for other in {n for n, v in site.names.items() if is_number(v) and n != name} if _is_place(site) else ():
-            for said, way in (("plus", operator.add), ("less", operator.sub)):
-                yield Edit(1.9, "places", f"`{name}` {said} `{other}`", ("sum of sizes", name, other, said),
-                           lambda do, a, k, names, n=other, way=way: way(do(*a), names[n]))  # fmt: skip
+        others = {n for n, v in site.names.items() if is_number(v) and n != name}
+        for other in sorted(others if _is_place(site) else others & pool.settings):
+            for times, sign in ((1, 1), (1, -1), (2, 1), (2, -1)):
+                text = f"`{name}` {'plus' if sign > 0 else 'less'} {'twice ' * (times > 1)}`{other}`"
+                yield Edit(1.8 + times / 10, "places", text, ("sum of sizes", name, other, times * sign),
+                           lambda do, a, k, names, n=other, m=times * sign: do(*a) + m * names[n])  # fmt: skip
     for key, value_of in (pool.arrays if kind == "array" else pool.sizes if kind == "size" else {}).items():
         if key not in site.names:
             family = "variable" if kind == "array" else "size"
             said = f"{size_in_words(key)} in the place of `{name}`" if kind == "size" else text
             yield Edit(1.45, family, said, ("name", name, key), lambda do, a, k, names, f=value_of: f(names))
+
+
+def _for_whole_numbers(site: Site) -> Iterator[Edit]:
+    """An array in the place of one of whole numbers, such as weights for counts."""
+    if isinstance(site.value, np.ndarray) and site.value.dtype.kind in "iu":
+        text = f"another value in the place of {quote_of(site)}"
+        for other, value in site.names.items():
+            if is_array(value) and shape_of(value) == site.value.shape:
+                yield Edit(1.5, "variable", text, ("name", site.node.id, other), lambda do, a, k, names, o=other: names[o])  # type: ignore[attr-defined]
 
 
 def _is_place(site: Site) -> bool:

@@ -11,6 +11,7 @@ from .values import Edit
 
 Pairs = Sequence[tuple[Edit, Site]]
 KINDS = {"name": "swapped", "axis": "axis", "number": "order", "function": "order"}
+COSTS = {"name": 1.15, "axis": 1.5, "number": 1.5, "function": 1.5}  # two names are soon taken for each other
 MOST = 6  # sites of each of the two
 
 
@@ -23,8 +24,10 @@ def exchanges(groups: Mapping[Any, Pairs]) -> Iterator[tuple[Edit, Pairs]]:
         for function in {site.function for _, site in pairs} & {site.function for _, site in back}:
             one, other = ([(e, s) for e, s in side if s.function == function] for side in (pairs, back))
             if 0 < len(one) <= MOST and 0 < len(other) <= MOST:
-                edit = Edit(1.5, KINDS[key[0]], f"`{key[1]}` and `{key[2]}` in each other's places", ("exchanged", key), one[0][0].change)
+                edit = Edit(
+                    COSTS[key[0]], KINDS[key[0]], f"`{key[1]}` and `{key[2]}` in each other's places", ("exchanged", key), one[0][0].change
+                )
                 yield edit, (*one, *other)
                 if 1 < len(one) * len(other) <= MOST:
                     for a, b in itertools.product(one, other):
-                        yield edit._replace(cost=1.7), (a, b)
+                        yield edit._replace(cost=edit.cost + 0.2), (a, b)

@@ -49,7 +49,9 @@ class Pools:
             elif is_number(value) and name not in site.names:
                 sizes["the call's", name] = lambda names, name=name: rule.observation.names[name]
         shapes = {x: lambda names, x=x: rule.observation.shape(x) for x in o.reference.inputs}
-        return Pool(arrays, sizes | self.sizes, shapes, self._masks(site), self.forward)
+        return Pool(
+            arrays, sizes | self.sizes | self._own_sizes(site), shapes, self._masks(site), frozenset(o.reference.settings), self.forward
+        )
 
     def _masks(self, site: Site) -> dict[str, tuple[Any, Callable]]:
         """What has True and False, or 1 and 0, for each entry: local variables, and the conditions in the same function."""
@@ -61,6 +63,17 @@ class Pools:
         for other in self.rule.schema.visited():
             if isinstance(other.node, ast.Compare) and other.function == site.function and shape_of(other.value):
                 found.setdefault(other.text(), (other.value, evaluated(other.node)))
+        return found
+
+    def _own_sizes(self, site: Site) -> dict[Any, Callable]:
+        """Those of what the rule has made, where they are others than those of the call."""
+        known = {size(site.names) for size in self.sizes.values()}
+        found: dict[Any, Callable] = {}
+        for name, value in site.names.items():
+            for axis, n in enumerate(value.shape) if isinstance(value, np.ndarray) else ():
+                if n > 1 and n not in known:
+                    known.add(n)
+                    found[name, axis] = lambda names, name=name, axis=axis: names[name].shape[axis]
         return found
 
     @cached_property

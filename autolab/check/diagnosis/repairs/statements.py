@@ -38,7 +38,7 @@ def _said(move: Move, site: Site) -> str:
         return f"{quote} left out"
     if move.kind in ("into the loop", "out of the loop"):
         where = "in" if move.kind == "into the loop" else "outside"
-        return f"{quote} {where} the loop"
+        return f"{quote} {where} the {'`if`' if isinstance(move.other, ast.If) else 'loop'}"
     line = move.other.lineno if move.other else 0
     after = line > site.node.lineno  # type: ignore[attr-defined]
     return f"{quote} {'after' if after else 'before'} `{short(site.text(move.other))}`"

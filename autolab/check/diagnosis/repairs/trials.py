@@ -106,7 +106,8 @@ class Trials:
 
 
 TOGETHER = {"name", "number", "axis", "keeps", "function", "compare", "operator", "no call", "index", "einsum", "keyword", "no keyword",
-            "order", "step", "f", "minus", "rest", "transposed", "weighted", "diagonal", "flipped", "multiple", "not round"}  # fmt: skip
+            "order", "step", "f", "minus", "rest", "transposed", "weighted", "diagonal", "flipped", "multiple", "not round",
+            "store"}  # fmt: skip
 
 
 def _together(pairs: list[tuple[Edit, Site]]) -> Iterator[list[tuple[Edit, Site]]]:

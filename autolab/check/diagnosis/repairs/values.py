@@ -32,6 +32,7 @@ class Pool(NamedTuple):
     shapes: Mapping[Any, Callable[[Mapping[str, Any]], Any]]
     # by its source: its value on the first run, and how it is found
     masks: Mapping[str, tuple[Any, Callable[[Mapping[str, Any]], Any]]] = {}
+    settings: frozenset[str] = frozenset()  # the names that are settings of the call
     forward: Mapping[Any, Callable[[Mapping[str, Any]], Any]] = {}  # what forward works out on its way
 
 

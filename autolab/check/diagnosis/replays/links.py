@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ...run.observation import Observation
+from ...run.observation import Observation, number
 from ..diagnosis import Mistake
 from ..gradients.jacobian_rows import Jacobians
 from .chains import chains
 from .stepwise import Chain
 
+MOST_IN_A_ROW = 3  # steps, where one number is wrong
 MOST_UNKNOWN = 40
 MOST_RESULTS = 40
 EACH = 2  # derivatives that have to fit for each unknown number
@@ -39,6 +40,32 @@ def wrong_link(o: Observation, pair: Jacobians) -> Mistake | None:
         return None
     text = f"has a wrong derivative of one step, that of {' or of '.join(named)}: it is off by another factor from entry to entry"
     return Mistake("factor", f"{text}; the rest of the chain rule is right", hint="step")
+
+
+def wrong_number(o: Observation, x: str) -> Mistake | None:
+    """The step of which what it passes on is right times one number, if there is one or a few in a row."""
+    chain = next(filter(None, chains(o, x)), None)
+    if chain is None or np.shape(o.got[x]) != o.want[x].shape or o.want[x].size < LEAST:
+        return None
+    at, off = chain.inputs.index(x), o.got[x] - chain.gradients[chain.inputs.index(x)]
+    found: dict[str, float] = {}
+    for links in _links(chain, x):
+        parts = [chain.steps[i].passed[k] if chain.steps[i].sources[k] == at else chain.sent_from(i, k, chain.steps[i].passed[k]).get(at)
+                 for i, k in links]  # fmt: skip
+        part = sum(p for p in parts if p is not None)
+        size = float(np.vdot(part, part))
+        if size and np.abs(off).max() > 0:
+            more = float(np.vdot(part, off)) / size
+            if np.abs(off - more * part).max() <= FITS * np.abs(off).max():
+                found[chain.names.name(links[0][0], every_round=len(links) > 1)] = 1 + more
+    if not 0 < len(found) <= MOST_IN_A_ROW:
+        return None
+    times = next(iter(found.values()))
+    text = f"has one of its terms {number(times)} times as large as it should be in this call"
+    return Mistake("constant", f"{text}: what comes back through {' or '.join(found)}")
+
+
+LEAST = 4  # entries, of which one number is asked
 
 
 def _links(chain: Chain, x: str) -> list[list[Link]]:

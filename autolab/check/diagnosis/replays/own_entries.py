@@ -70,6 +70,7 @@ def _of_diagonal(chain: Chain, x: str, place: int, source: int) -> np.ndarray:
         alone = np.zeros_like(g)
         alone[i] = g[i]
         own[i] = chain.sent_to(source, place, alone)[i]
-    if np.allclose(own, wanted):
-        raise LookupError("nothing comes back from the other entries")
+    size = np.vdot(wanted, wanted)
+    if not size or np.allclose(own, wanted * (np.vdot(own, wanted) / size)):
+        raise LookupError("it is the whole, or a part of the whole that n - 1 for n gives as well")
     return chain.gradients[at] + chain.sent_to(at, source, own - wanted)

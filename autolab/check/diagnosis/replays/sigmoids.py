@@ -10,6 +10,7 @@ from .stepwise import SIGMOID, Chain, ChainSlip
 
 # What is wrong with the slope, and how many times too large it then is.
 SLOPES: tuple[tuple[str, str, Callable[[np.ndarray], np.ndarray]], ...] = (
+    ("factor", "is the right one without the derivative of {}", lambda s: 1 / (s * (1 - s))),
     ("factor", "is without the factor 1 - s in the derivative of {}, s (1 - s)", lambda s: 1 / (1 - s)),
     ("factor", "is without the factor s in the derivative of {}, s (1 - s)", lambda s: 1 / s),
     ("function", "has the slope of tanh where that of {} belongs", lambda s: (1 + s) / s),
