@@ -173,4 +173,4 @@ def test_the_same_mistake_in_two_places_is_said_once():
 
 
 def test_two_mistakes_are_two():
-    assert _both("is without a", "has the wrong sign") == "has two mistakes. It is without a; and it has the wrong sign"
+    assert _both("is without a", "has the wrong sign") == "seems to have two mistakes. It is without a; and it has the wrong sign"

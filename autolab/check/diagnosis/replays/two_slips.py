@@ -61,7 +61,7 @@ def _both(one: str, other: str) -> str:
     """
     (stem, first), (same, second) = (PLACE.split(text, maxsplit=1) if PLACE.search(text) else (text, "") for text in (one, other))
     if stem != same:
-        return f"has two mistakes. It {one}; and it {other}"
+        return f"seems to have two mistakes. It {one}; and it {other}"
     return f"has the same mistake in two places. It {one}" + f", and {second}" * bool(first and second and first != second)
 
 
