@@ -216,7 +216,7 @@ def test_a_place_where_a_value_belongs_is_named():
         return out
 
     middle = own("middle", lambda x: np.median(x, -1), ((3, 5),), ((4, 4),))
-    assert "fills the same places of each line along axis 1" in first(middle, rule).text
+    assert "not brought back from the order of the sort" in first(middle, rule).text
 
 
 def test_an_axis_that_is_not_put_back_is_named():

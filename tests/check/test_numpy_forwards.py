@@ -48,7 +48,26 @@ def between(x):
     return (1 - f) * table[i] + f * table[i + 1] + x[0][np.argsort(x[1])][np.searchsorted(np.arange(3.0), x[2, 0])]
 
 
+WORDS = [
+    lambda x: np.cross(x[:, :3], x[:, 1:]) + np.cross(np.broadcast_to(x[0, :3], (4, 3)), x[:, 1:]),
+    lambda x: np.pad(x, ((1, 1), (0, 2))) ** 2 + np.pad(x, ((2, 0), (1, 1)), constant_values=2.0),
+    lambda x: np.pad(x, 1, mode="reflect") * np.pad(x, 1, mode="edge"),
+    lambda x: np.convolve(x[0], x[1]) + np.convolve(x[2], x[3, :3], "same").sum() + np.convolve(x[0, :2], x[1], "valid").sum(),
+    lambda x: np.convolve(x[0], [1.0, 2.0], "valid") + np.correlate(x[0], x[1, :2]),
+    lambda x: np.kron(x[:2], x) + np.add.outer(x[0], x[1]).sum() + np.multiply.outer(np.arange(3.0), x[0]).sum(),
+    lambda x: np.average(x, axis=1, weights=x * x) + np.average(x, axis=0, weights=np.arange(1.0, 5.0)) + np.average(x),
+    lambda x: np.ptp(x, 1) * np.amax(x, axis=0) - np.amin(x) + np.prod(x, axis=(0, 1)) + x.prod(axis=(0,), keepdims=True)[0],
+    lambda x: np.rot90(x) * np.fliplr(x) + np.delete(x, 1, 0).sum() + np.atleast_2d(x[0]) + x.flat[3],
+    lambda x: np.column_stack([x, x[0] ** 2])[:, 3:] + np.append(x, x)[:2] + np.append(x[0], 1.0)[-2:],
+    lambda x: np.inner(x, x) * np.vdot(x, x) + np.partition(x, 1, axis=1)[:, :2].sum(),
+    lambda x: np.bincount([0, 1, 1, 2], weights=x[0]) * np.logaddexp.reduce(x, axis=1)[:3],
+    lambda x: np.multiply.accumulate(x, 1) + np.add.accumulate(x, 0) * np.maximum.accumulate(x, 0) + np.cumsum(x)[-1],
+    lambda x: np.trapezoid(x) + np.trapezoid(x, np.cumsum(x[0]), axis=0) + np.trapezoid(x, dx=0.5, axis=0),
+    lambda x: np.cbrt(x) * np.radians(x) + np.degrees(x) * np.heaviside(x - 1, 0.5),
+]
+
 FORWARDS = [
+    *WORDS,
     averaged,
     written,
     between,

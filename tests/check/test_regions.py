@@ -148,4 +148,4 @@ def test_the_order_of_numbers_is_not_read_as_a_window(seed):
         return out
 
     (found,) = diagnose(rule, lambda x: autolab.topk(x, 2, 1)[0], [x])
-    assert "the smallest for the largest" in found.text
+    assert "counts sizes from the other end" in found.text

@@ -74,7 +74,7 @@ planted(lambda x: torch.sin(x) * x, (X,), "sign", "-x * np.cos(x)")(lambda g, x:
 planted(lambda x: x**3, (X,), "power", "x**3")(lambda g, x: 3 * g * x**3)
 planted(lambda x: torch.cosh(x), (X,), "function", "np.cosh(x)")(lambda g, x: g * np.cosh(x))
 planted(lambda x, y: x / y, (X, Y), "factor|power|variable", "g * x", "y")(lambda g, x, y: (g / y, -g * x / y))
-planted(lambda x, w: x @ w, (X, W), "order|transposed", "g.T @ x", "w")(lambda g, x, w: (g @ w.T, g.T @ x))
+planted(lambda x, w: x @ w, (X, W), "order|transposed|swapped", "g.T", "w")(lambda g, x, w: (g @ w.T, g.T @ x))
 planted(lambda x, w: x @ w, (SQUARE, SQUARE.T + 1), "transposed", "g @ w", "x")(lambda g, x, w: (g @ w, x.T @ g))
 planted(lambda x: (x > 0) * x, (X,), "mask", "x < 0")(lambda g, x: g * (x < 0))
 planted(lambda x: x.sum(-1), (SQUARE,), "keepdims", "g")(lambda g, x: g * np.ones_like(x))

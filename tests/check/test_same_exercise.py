@@ -18,7 +18,7 @@ def powered(x):
 
 
 def severed(x):
-    return x * x.detach() if hasattr(x, "detach") else x * x
+    return x * np.array(x.tolist())
 
 
 def exercise(forward=powered):

@@ -87,13 +87,13 @@ def shared_rule(g, t):
 
 
 def paid(c, r):
-    t = np.arange(1, len(c) + 1)
-    return (c / (1 + r) ** t).sum()
+    t = np.arange(1, c.shape[1] + 1)
+    return (c / (1 + r)[:, None] ** t).sum(1)
 
 
 def paid_rule(g, c, r):
-    t = np.arange(len(c))
-    return g / (1 + r) ** t, -(g * c * t / (1 + r) ** (t + 1)).sum()
+    t, base, g = np.arange(c.shape[1]), (1 + r)[:, None], g[:, None]
+    return g / base**t, -(g * c * t / base ** (t + 1)).sum(1)
 
 
 def variation(x, *, eps):
@@ -127,6 +127,128 @@ def blurred_rule(g, x, power):
     return (g - y * (g * y).mean(-1, keepdims=True)) / n
 
 
+def produced(k, *, rho):
+    return (k**rho).sum(-1) ** 2
+
+
+def produced_rule(g, k, rho):
+    return (2 * g * (k**rho).sum(-1))[:, None] * k**rho * np.log(k)
+
+
+def steep(x, *, eps):
+    across, along = (x[1:-1, 2:] - x[1:-1, :-2]), (x[2:, 1:-1] - x[:-2, 1:-1])
+    return np.sqrt(across**2 + along**2 + eps)
+
+
+def steep_rule(g, out, x):
+    across = g * (x[1:-1, 2:] - x[1:-1, :-2]) / out
+    along = g * (x[2:, 1:-1] - x[:-2, 1:-1]) / out
+    gx = np.zeros_like(x)
+    gx[1:-1, 2:] += along
+    gx[1:-1, :-2] -= along
+    gx[2:, 1:-1] += across
+    gx[:-2, 1:-1] -= across
+    return gx
+
+
+def reached(x, w, *, to=(0, 2, 0, 1)):
+    into = (np.arange(3)[:, None] == np.array(to)) * 1.0
+    return (into * w) @ x / (into @ w)[:, None]
+
+
+def reached_rule(g, x, w, to, out):
+    to = list(to)
+    count, total = np.bincount(to, minlength=3), np.bincount(to, weights=w, minlength=3)
+    return (w / count[to])[:, None] * g[to], ((x - out[to]) * g[to]).sum(1) / total[to]
+
+
+def kept(x, *, k):
+    return np.sort(x, -1)[..., k : x.shape[-1] - k].mean(-1)
+
+
+def kept_rule(g, x, k):
+    n = x.shape[-1]
+    rank = np.argsort(np.argsort(x, -1), -1)
+    return g[..., None] * ((rank >= k) & (rank < n - k)) / n
+
+
+def due(c, r, *, start):
+    return (c * (1 + r[:, None]) ** (-1.0 * (start + np.arange(c.shape[1])))).sum(1)
+
+
+def due_rule(g, c, r, start):
+    gc, gr = np.zeros_like(c), 0 * r
+    for t in range(c.shape[1]):
+        gc[:, t] = g * (1 + r) ** -float(t + start)
+        gr -= g * c[:, t] * t * (1 + r) ** -float(t + start + 1)
+    return gc, gr
+
+
+def smooth(x, a):
+    rows, h = [], 0 * x[0]
+    for t in range(len(x)):
+        h = (1 - a) * h + a * x[t]
+        rows.append(h)
+    return np.stack(rows)
+
+
+def smooth_rule(g, x, a, out):
+    gx, ga, carry = np.zeros_like(x), np.zeros_like(a), 0 * a
+    for t in reversed(range(len(x))):
+        carry = carry + g[t]
+        gx[t] = a * carry
+        ga += carry * (x[t] - (out[t - 1] if t else 0))
+        carry = a * carry
+    return gx, ga
+
+
+def pooled(x, *, size):
+    return np.log(np.exp(x.reshape(len(x), -1, size)).sum(-1))
+
+
+def pooled_rule(g, x, size):
+    return np.repeat(g, size, 1) / size
+
+
+def gated(x, w):
+    return x * (1 / (1 + np.exp(-(x @ w))))
+
+
+def gated_rule(g, x, w):
+    s = 1 / (1 + np.exp(-(x @ w)))
+    return g * s + (g * x) @ w.T, x.T @ (g * x)
+
+
+def deviating(r, *, ddof):
+    d = r - r.mean(-1, keepdims=True)
+    return r.mean(-1) + np.sqrt((d * d).sum(-1) / (r.shape[-1] - ddof))
+
+
+def deviating_rule(g, r, ddof):
+    d, n = r - r.mean(-1, keepdims=True), r.shape[-1]
+    s = np.sqrt((d * d).sum(-1, keepdims=True) / (n - ddof))
+    return g[:, None] * (1 / n + d / (n * s))
+
+
+def thirds(x):
+    return (x**2).sum(-1, keepdims=True) * np.sin(x)
+
+
+def thirds_rule(g, x):
+    return g * (x**2).sum(-1, keepdims=True) * np.cos(x) + 0.7 * x * (g * np.sin(x)).sum(-1, keepdims=True)
+
+
+def split(p, f):
+    return f * p[:, :2] / p[:, 2:]
+
+
+def split_rule(g, p, f):
+    gp = np.zeros_like(p)
+    gp[:, :2] = g * f / p[:, 2:]
+    gp[:, 2] = -g[:, 0] * f[0] * p[:, 0] / p[:, 2] ** 2
+    return gp, (g * p[:, :2] / p[:, 2:]).sum(0)
+
+
 POSITIVE = {"p": (0.2, 1.0), "q": (0.2, 1.0)}
 CASES = [
     (spec(blended, "table at", ((5,), (4,)), ((6,), (3,)), domain={"at": (0.1, 3.9)}), blended_rule, "at", "through the difference `1 - f`"),
@@ -135,11 +257,22 @@ CASES = [
     (spec(lagged, "x", ((6,),), ((7,),), settings=({"lags": 2}, {"lags": 3})), lagged_rule, "x", "one half of the product rule alone: both factors of each product"),
     (spec(ranked, "x", ((4,),), ((5,),), settings=({"width": 0.7}, {"width": 1.3})), ranked_rule, "x", "without the factor 1 - s in the derivative of sigmoid"),
     (spec(neighbours, "x", ((6,),), ((7,),), settings=({"width": 2}, {"width": 3})), neighbours_rule, "x", "with nothing that comes round the end in `np.roll(x, "),
-    (spec(shared, "t", ((3, 4),), ((2, 3),), domain={"t": (0.2, 2.0)}), shared_rule, "t", "with 1 in the place of the sum over an axis"),
-    (spec(paid, "c r", ((4,), ()), ((5,), ()), domain={"r": (0.02, 0.5)}), paid_rule, "c", "with a count from another number in `np.arange(len(c))`"),
+    (spec(shared, "t", ((3, 4),), ((2, 3),), domain={"t": (0.2, 2.0)}), shared_rule, "t", "never divides by the result of `p.sum(0)`"),
+    (spec(paid, "c r", ((2, 4), (2,)), ((3, 5), (3,)), domain={"r": (0.02, 0.5)}), paid_rule, "c", "with a count from another number in `np.arange(c.shape[1])`"),
     (spec(variation, "x", ((2, 5),), ((3, 4),), settings=({"eps": 0.1}, {"eps": 0.4})), variation_rule, "x", "everywhere but at the last place along axis 1"),
     (spec(mixed, "p q", ((3, 4), (3, 4)), ((2, 3), (2, 3)), domain=POSITIVE), mixed_rule, "q", "another value in the place of `p` in `q / p`"),
     (spec(blurred, "x", ((2, 4),), ((3, 3),), settings=({"power": 3.0}, {"power": 4.0})), blurred_rule, "x", "a wrong derivative of one step, that of"),
+    (spec(produced, "k", ((2, 3),), ((3, 4),), domain={"k": (0.3, 2.0)}, settings=({"rho": 1.5}, {"rho": 2.5})), produced_rule, "k", "as in the rule of an exponential: k is in the base"),
+    (spec(steep, "x", ((4, 5),), ((5, 4),), settings=({"eps": 0.1}, {"eps": 0.4})), steep_rule, "x", "in each other's places"),
+    (spec(reached, "x w", ((4, 2), (4,)), ((4, 3), (4,)), domain={"w": (0.3, 2.0)}), reached_rule, "x", "another value in the place of `count` in `count[to]`"),
+    (spec(kept, "x", ((2, 6),), ((3, 7),), settings=({"k": 1}, {"k": 2})), kept_rule, "x", "with `n` less twice `k`"),
+    (spec(due, "c r", ((3, 4), (3,)), ((2, 3), (2,)), domain={"r": (0.1, 0.9)}, settings=({"start": 1}, {"start": 2})), due_rule, "r", "`t` plus `start`"),
+    (spec(smooth, "x a", ((4, 2), (2,)), ((5, 3), (3,)), domain={"a": (0.1, 0.9)}), smooth_rule, "x", "with 1 - a in the place of `a` in `a * carry`"),
+    (spec(pooled, "x", ((2, 6),), ((3, 4),), settings=({"size": 2},)), pooled_rule, "x", "the same share of its g, as a mean does"),
+    (spec(gated, "x w", ((2, 3), (3, 3)), ((4, 2), (2, 2))), gated_rule, "x", "without the derivative of sigmoid"),
+    (spec(deviating, "r", ((3, 5),), ((2, 4),), settings=({"ddof": 1}, {"ddof": 2})), deviating_rule, "r", "`n` less `ddof`"),
+    (spec(thirds, "x", ((2, 3),), ((3, 4),)), thirds_rule, "x", "has one of its terms 0.35 times as large as it should be"),
+    (spec(split, "p f", ((4, 3), (2,)), ((5, 3), (2,)), domain={"p": (0.5, 2.0)}), split_rule, "p", "one of several contributions: all of them have to be added"),
 ]  # fmt: skip
 
 

@@ -355,10 +355,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
 
 def find_wrong_link(wrong: list[Observation], x: str) -> Mistake | None:
     """The step of forward whose derivative is wrong, whatever it is."""
-    numbers = [wrong_number(o, x) for o in wrong]
-    if numbers[0] and all(numbers):
-        return numbers[0]
-    return patterns.find_in_jacobian(wrong, x, wrong_link)
+    return wrong_number(wrong, x) or patterns.find_in_jacobian(wrong, x, wrong_link)
 
 
 def _shared(wrong: list[Observation], x: str) -> Mistake | None:

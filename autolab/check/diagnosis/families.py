@@ -452,7 +452,7 @@ def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
             yield Family(mutant.family, text, lambda o, x, f=formula, s=slip, v=letter: predict(o, x, f, s, v))
 
 
-LOOKS = (halves, own_entries, other_entries, partners, sigmoid_slopes, powers, choices, slips)
+LOOKS = (halves, own_entries, other_entries, partners, sigmoid_slopes, choices, slips, powers)
 
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:

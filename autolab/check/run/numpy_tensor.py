@@ -278,6 +278,8 @@ def _correlate(x: Any, y: Any, mode: str = "valid") -> Tensor:
 def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Tensor:
     if weights is None:
         return METHODS["mean"](x, axis, keepdims)
+    if np.ndim(weights) == 1 < x.ndim:
+        weights = weights.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
     return ALONG["add"](x * weights, axis, keepdims) / ALONG["add"](x * 0 + weights, axis, keepdims)
 
 

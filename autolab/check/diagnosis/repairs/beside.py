@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 import inspect
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -258,20 +259,21 @@ def _stores(o: Observation) -> tuple[bool, bool] | None:
 
 
 def _are_apart(one: Any, other: Any) -> bool:
-    """Are these entries of two arrays, or those at two numbers along one axis, as a[:, 0] and a[:, 1]?"""
+    """Are these entries of two arrays, or at other places along one axis, as a[:, 0] and a[:, 1:]?"""
     if ast.dump(one.value) != ast.dump(other.value):
         return True
     places = [part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice] for part in (one, other)]
-    numbers = [[_number(part) for part in side] for side in places]
-    return any(None not in pair and pair[0] != pair[1] for pair in zip(*numbers, strict=False))
+    pairs = zip(*([_span(part) for part in side] for side in places), strict=False)
+    return any(a[1] <= b[0] or b[1] <= a[0] for a, b in pairs)
 
 
-def _number(node: ast.AST) -> int | None:
-    try:
-        value = ast.literal_eval(node)
-    except ValueError:
-        return None
-    return value if type(value) is int else None
+def _span(node: Any) -> tuple[float, float]:
+    """From where to where an index or a slice goes, as far as that is written as numbers from 0 on."""
+    first, last = (node.lower, node.upper) if isinstance(node, ast.Slice) else (node, node)
+    low, high = (part.value if isinstance(part, ast.Constant) and type(part.value) is int else None for part in (first, last))
+    if not isinstance(node, ast.Slice):
+        return (0, math.inf) if low is None else (low, low + 1)
+    return low or 0, math.inf if high is None else high
 
 
 def _rule_of(o: Observation) -> Any:

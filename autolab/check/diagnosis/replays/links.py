@@ -8,6 +8,7 @@ they do not.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,25 @@ def wrong_link(o: Observation, pair: Jacobians) -> Mistake | None:
     return Mistake("factor", f"{text}; the rest of the chain rule is right", hint="step")
 
 
-def wrong_number(o: Observation, x: str) -> Mistake | None:
-    """The step of which what it passes on is right times one number, if there is one or a few in a row."""
+def wrong_number(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The step of which what it passes on is right times one number in each call, if there is one or a few in a row."""
+    found = [_numbers(o, x) for o in wrong]
+    steps = [name for name in found[0] if all(name in one for one in found)]
+    if not 0 < len(steps) <= MOST_IN_A_ROW:
+        return None
+    times = [one[steps[0]] for one in found]
+    alike = np.ptp(times) <= FITS * abs(times[0])
+    text = (
+        f"has one of its terms {number(times[0])} times as large as it should be{'' if alike else ' in one call, and otherwise in others'}"
+    )
+    return Mistake("constant" if alike else "factor", f"{text}: what comes back through {' or '.join(steps)}")
+
+
+def _numbers(o: Observation, x: str) -> dict[str, float]:
+    """For each step that alone explains it the number, by what the step is called."""
     chain = next(filter(None, chains(o, x)), None)
     if chain is None or np.shape(o.got[x]) != o.want[x].shape or o.want[x].size < LEAST:
-        return None
+        return {}
     at, off = chain.inputs.index(x), o.got[x] - chain.gradients[chain.inputs.index(x)]
     found: dict[str, float] = {}
     for links in _links(chain, x):
@@ -58,11 +73,7 @@ def wrong_number(o: Observation, x: str) -> Mistake | None:
             more = float(np.vdot(part, off)) / size
             if np.abs(off - more * part).max() <= FITS * np.abs(off).max():
                 found[chain.names.name(links[0][0], every_round=len(links) > 1)] = 1 + more
-    if not 0 < len(found) <= MOST_IN_A_ROW:
-        return None
-    times = next(iter(found.values()))
-    text = f"has one of its terms {number(times)} times as large as it should be in this call"
-    return Mistake("constant", f"{text}: what comes back through {' or '.join(found)}")
+    return found
 
 
 LEAST = 4  # entries, of which one number is asked
