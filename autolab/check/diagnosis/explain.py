@@ -30,6 +30,7 @@ from .gradients.entries import find_entries, find_other_norm
 from .gradients.iterations import find_iteration
 from .gradients.jacobian import LEAVES_OUT, weights
 from .gradients.known_functions import known_function, one_for_all, other_terms
+from .gradients.links import wrong_link, wrong_number
 from .gradients.measures import find_measure
 from .gradients.normalisations import find_normalisation
 from .gradients.other_inputs import find_fixed_setting, find_other_inputs
@@ -52,7 +53,6 @@ from .repairs.beside import as_sure_as_seen, as_written, in_full, may_be_chance,
 from .repairs.search import find_repair
 from .replays.early_sums import early_unbroadcast
 from .replays.halves import ONE_HALF
-from .replays.links import wrong_link, wrong_number
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape, find_same_forward
 from .replays.tape_slips import find_same_slip, find_tape_slip

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...run.observation import Observation
 from ..replay import Node, Tape
+from .lines import Lines, Slip
 from .stepwise import CURVES
-
-if TYPE_CHECKING:
-    from .tape_slips import Lines, Slip
 
 INCOMING = "incoming_of_row"
 LOSES = "loses one of several contributions: it is left out, or another overwrites it"

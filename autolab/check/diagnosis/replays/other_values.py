@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..replay import Node, Tape
-
-if TYPE_CHECKING:
-    from .tape_slips import Lines, Slip
+from .lines import Lines, Slip
 
 
 def other_values(known: Lines, line: Any) -> Iterator[tuple[str, str, Slip]]:

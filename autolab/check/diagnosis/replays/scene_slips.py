@@ -15,7 +15,8 @@ import numpy as np
 
 from ...run.observation import close
 from ..replay import Asking, Node, Tape
-from .tape_slips import Slip, slips_of
+from .lines import Slip
+from .tape_slips import slips_of
 
 MOST_WORK = 6000  # operations on small arrays
 Seen = Sequence[tuple[tuple, Mapping[str, Any], Mapping[str, Any]]]  # for each draw the arrays, what came and what was expected

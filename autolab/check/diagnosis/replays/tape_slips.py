@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -28,6 +27,7 @@ from ..step_names import row_in_words
 from . import triangles
 from .chains import as_arrays
 from .few_rounds import of_few_rounds
+from .lines import Lines, Slip, arrives
 from .loop_slips import loop_slips
 from .other_values import of_first_step, of_next_step, other_values, parts
 from .traces import Trace
@@ -36,8 +36,6 @@ from .ways import Taped
 MOST_WORK = 6000  # operations on small arrays in a check, some microseconds each
 LEAST_WORK = 1500  # for each input
 LAST_ROWS = 3  # of forward, among which its rounds are put together
-
-Slip = Callable[[Tape, Node, list[Any], Any], Any]  # of a tape, one of its operations, the sources of that and what it gave
 
 
 def _only(possible: bool, value: Any) -> Any:
@@ -337,22 +335,6 @@ class Whole(Taped):
         return self.trace.gradient(g.tape, values, at, g, rules=self.rules, without_zeros=not np.all(o.g))
 
 
-@dataclass(eq=False)
-class Lines:
-    """A tape with its operations by the line that they come from."""
-
-    tape: Tape
-    by_line: dict[Any, list[int]]
-    words: dict[int, str]  # of the values that may be taken for one another
-    rounds: Counter[Any]  # how often each line of forward ran
-    joins: bool  # does forward put the results of several rounds together at its end?
-
-    def is_in_loop(self, line: Any) -> bool:
-        """Does what is on this line, or the line of forward that it belongs to, happen several times?"""
-        tag = line[0][0]
-        return len(self.by_line[line]) > 1 or (bool(tag) and self.rounds[tag[2] if _arrives(line) else tag[1]] > 1)
-
-
 def lines(o: Observation, x: str, number: int = 0) -> Lines | None:
     """The tape of the right rule of an observation, or another way to work it out, by number; None if none can be noted."""
     if ("lines", x, number) not in o.about_right:
@@ -395,10 +377,10 @@ def _lines(o: Observation, x: str, number: int) -> Lines | None:
         if tape.nodes[k].sources:
             (tag, caller), name = tape.nodes[k].tag, tape.nodes[k].name
             line = (tag, caller), name
-            if _arrives(line):  # by the line that it comes from, and by that which made the value it comes to
+            if arrives(line):  # by the line that it comes from, and by that which made the value it comes to
                 by_line.setdefault(((tag[:-1], caller), name), []).append(k)
             by_line.setdefault(line, []).append(k)
-    by_line = {line: nodes for line, nodes in by_line.items() if not (_arrives(line) and len(line[0][0]) > WHOLE_LINE
+    by_line = {line: nodes for line, nodes in by_line.items() if not (arrives(line) and len(line[0][0]) > WHOLE_LINE
                and nodes == by_line[((line[0][0][:-1], line[0][1]), line[1])])}  # fmt: skip
     names = [n for n, v in o.names.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
     words = dict(enumerate(map(value_in_words, names)))
@@ -447,7 +429,7 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
     most = max(MOST_WORK, spent + LEAST_WORK)
     costs = {line: len(known.tape.after(tuple(nodes))) for line, nodes in known.by_line.items()}
     in_order = sorted(costs, key=costs.__getitem__)
-    in_rounds = ((line, loop_slips(o, known, line)) for line in sorted(in_order, key=_arrives))
+    in_rounds = ((line, loop_slips(o, known, line)) for line in sorted(in_order, key=arrives))
     in_loops = (
         (line, chain(of_first_step(known, nodes), of_next_step(known, nodes))) for line in in_order if (nodes := known.by_line[line])
     )
@@ -466,7 +448,7 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
                 value = predict(o, x)
             except Exception:  # the shapes do not allow it
                 continue
-            if known.is_in_loop(line) and name == "term" and _arrives(line):
+            if known.is_in_loop(line) and name == "term" and arrives(line):
                 continue  # said with what is lost
             hint = "triangle" if known.tape.nodes[nodes[0]].name in TRIANGLES else ""
             family = Family(name, text.replace("{where}", where), predict, exact=False, hint=hint)
@@ -480,12 +462,6 @@ def _is_incoming(line: Any) -> bool:
 
 
 WHOLE_LINE = 3  # parts of the tag of such a line, without what made the value
-
-
-def _arrives(line: Any) -> bool:
-    """Is it where what comes back from several rows is added up?"""
-    tag = line[0][0]
-    return bool(tag) and tag[0] == "arrives"
 
 
 def _fits(family: Family, o: Observation, x: str) -> bool:

@@ -15,9 +15,9 @@ import numpy as np
 
 from ...run.observation import Observation, number
 from ..diagnosis import Mistake
-from ..gradients.jacobian_rows import Jacobians
-from .chains import chains
-from .stepwise import Chain
+from ..replays.chains import chains
+from ..replays.stepwise import Chain
+from .jacobian_rows import Jacobians
 
 MOST_IN_A_ROW = 3  # steps, where one number is wrong
 MOST_UNKNOWN = 40
