@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from autolab.check import Spec, check, derivative_of_forward
-from autolab.engine.op import GENERAL, Op
+from autolab.check.run.reference import sum_to
+from autolab.engine.op import ELEMENTWISE, GENERAL, Op
 
 
 def spec(forward, inputs, *shapes, **more):
@@ -292,3 +293,14 @@ def test_values_that_change_places_get_no_hint_about_the_order_of_arguments():
 
     (found,) = check(CASES[0][0], rule).diagnoses
     assert "exchanged" in found.text and "arguments" not in found.hint
+
+
+def test_what_is_summed_is_not_called_averaged_besides():
+    forward = Op("bound", lambda s, k, *, n=2.0: s**n / (k**n + s**n), ELEMENTWISE, s=derivative_of_forward, k=derivative_of_forward)
+    bound = Spec("bound", forward, domain={"s": (0.2, 2.0), "k": (0.2, 2.0)}, settings=({"n": 2.0}, {"n": 3.0}))
+
+    def rule(g, out, s, k, n):
+        return sum_to(g * k / (k + s) ** 2, s.shape), sum_to(-g * n * out * (1 - out) / k, k.shape)
+
+    (found,) = check(bound, rule).diagnoses
+    assert "would be right if n were 1" in found.text and "besides" not in found.text

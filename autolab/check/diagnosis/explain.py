@@ -525,21 +525,24 @@ ONE_SENTENCE = {"mask", "diagonal only", "overwritten", "places"}  # read from a
 
 def _summing_mistake(stretched: list[Observation], x: str, predict: Callable | None = None) -> Mistake | None:
     """What was done to the full gradient, that of a rule with this mistake or the right one, instead of summing it."""
-    found = []
+    found: list[tuple[Mistake | None, Observation]] = []
     for o in stretched:
         raw = np.broadcast_to(o.reference.raw(x, o.g, o.names), o.out.shape)
         unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want=Right(o.want.__getitem__, {x: raw}))
         try:
-            full = np.broadcast_to(np.asarray(predict(unsummed, x)), o.out.shape) if predict else raw
-            found.append(reduction(o.got[x], full, o.shape(x)) or (None if predict else early_unbroadcast(o, x)))
+            full = np.asarray(predict(unsummed, x)) if predict else raw
+            if full.shape == o.shape(x) and o.gave(x, full):  # summed already
+                continue
+            full = np.broadcast_to(full, o.out.shape)
+            found.append((reduction(o.got[x], full, o.shape(x)) or (None if predict else early_unbroadcast(o, x)), o))
         except Exception:  # the mistake in the formula says nothing about these shapes
-            found.append(None)
-    known = [(f, o) for f, o in zip(found, stretched, strict=True) if f]
+            found.append((None, o))
+    known = [(f, o) for f, o in found if f]
     if not known:
         return None
     first, o = known[0]
     text = f"{first.text}: {x} has shape {o.shape(x)}, and forward stretched it to {o.out.shape}"
-    return Mistake(first.family, text, all(f and f.family == first.family for f in found), place=o, hint=first.hint)
+    return Mistake(first.family, text, all(f and f.family == first.family for f, _ in found), place=o, hint=first.hint)
 
 
 def _is_stretched(o: Observation, x: str) -> bool:

@@ -17,7 +17,7 @@ HINTS = {
     "mask from g": "The mask belongs to the forward pass: which input entries did forward let through?",
     "mask": "Take one entry that forward lets through and one that it does not, and follow both.",
     "swapped": "Backward returns the gradients in the order of forward's arguments.",
-    "exchanged": "Write the derivative with its indices: which value stands beside which?",
+    "exchanged": "Write the derivative with its indices: which value is multiplied by which?",
     "variable": "Write down the derivative on paper, and compare each letter with what you saved.",
     "applied twice": "What exactly did forward save: its input or its result?",
     "forward": "Backward returns how the result changes with the input, not the result itself.",

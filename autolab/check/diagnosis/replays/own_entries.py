@@ -62,7 +62,7 @@ def _mixes(chain: Chain, source: int, place: int) -> bool:
 
 
 def _of_diagonal(chain: Chain, x: str, place: int, source: int) -> np.ndarray:
-    """The gradient for x where each entry of `source` receives what its own entry of `place` sends it, and nothing of the others."""
+    """The gradient for x where each entry of `source` receives what its own entry of `place` sends it, without what the others do."""
     g, at = chain.gradients[place], chain.inputs.index(x)
     wanted = chain.sent_to(source, place, g)
     own = np.zeros_like(wanted)
