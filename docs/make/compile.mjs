@@ -30,7 +30,7 @@ unused = re.compile(r"""
 """, re.X)
 # Parts of autolab that few notebooks load, a little at a time: the text alone is a third as large.
 seldom = re.compile(r"""
-    autolab/(amp|check/behaviour|compiler|distributions|fft|linalg|masked|profiler|serialization|signal|testing)\\b
+    autolab/(amp|check/behaviour|compat|compiler|distributions|fft|linalg|masked|profiler|serialization|signal|testing|utils)\\b
     | autolab/questions/lesson                               # each lesson asks those of its own file
     | autolab/widgets/(?!__init__|base|panel|stepper|questions|explorer|functions)
 """, re.X)
