@@ -79,6 +79,7 @@ def test_a_bare_except_does_not_swallow_it():
     assert [d.family for d in check("square", stubborn, seconds=0.1).diagnoses] == ["time"]
 
 
+@pytest.mark.skipif(sys.platform == "emscripten", reason="what is raised in the collector's callback leaves Pyodide's own run")
 def test_one_that_runs_out_while_garbage_is_collected_is_raised_again():
     ends = []
 
