@@ -12,7 +12,7 @@ from ...run.observation import Observation
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
 from ..quiet import quiet
-from ..replays.chains import chains
+from ..replays.chains import chains, first_chain
 from ..shapes import axis_name, count
 from ..step_names import row_in_words
 
@@ -54,7 +54,7 @@ def find_last_step(wrong: Sequence[Observation], x: str) -> str:
     """In words, if the factor is what the derivative of the last step of forward takes away; one number goes into that, or a norm is it."""
     name = ""
     for o in wrong:
-        chain = next(filter(None, chains(o, x)), None)
+        chain = first_chain(o, x)
         last = chain.steps[-1] if chain else None
         if last is None or last.place != chain.last or np.size(last.names["out"]) != 1:  # type: ignore[union-attr]
             return ""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...run.observation import Observation, number
 from ..diagnosis import Mistake
-from ..replays.chains import chains
+from ..replays.chains import first_chain
 from ..replays.stepwise import Chain
 from .jacobian_rows import Jacobians
 
@@ -31,7 +31,7 @@ Link = tuple[int, int]  # a step, and which of its arguments
 
 def wrong_link(o: Observation, pair: Jacobians) -> Mistake | None:
     """The step whose derivative, with other numbers, gives this Jacobian, if there is one or two in a row."""
-    chain = next(filter(None, chains(o, pair.x)), None)
+    chain = first_chain(o, pair.x)
     if chain is None or o.reference.elementwise or chain.g.size > MOST_RESULTS or not len(chain.steps):
         return None
     arrivals = _arrivals(chain)
@@ -59,7 +59,7 @@ def wrong_number(wrong: Sequence[Observation], x: str) -> Mistake | None:
 
 def _numbers(o: Observation, x: str) -> dict[str, float]:
     """For each step that alone explains it the number, by what the step is called."""
-    chain = next(filter(None, chains(o, x)), None)
+    chain = first_chain(o, x)
     if chain is None or np.shape(o.got[x]) != o.want[x].shape or o.want[x].size < LEAST:
         return {}
     at, off = chain.inputs.index(x), o.got[x] - chain.gradients[chain.inputs.index(x)]

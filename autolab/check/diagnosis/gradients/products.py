@@ -23,7 +23,7 @@ from ..budget import affordable
 from ..diagnosis import Mistake
 from ..formulas.mutants import value_in_words
 from ..quiet import quiet
-from ..replays.chains import chains
+from ..replays.chains import first_chain
 
 LONGEST = 4  # factors in a word
 MOST_WORDS = 450
@@ -77,7 +77,7 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
 
 def _adds_up_alone(o: Observation, x: str) -> bool:
     """Does forward go entry by entry and add up along axes, and nothing else? Its gradient is no product of matrices."""
-    chain = next(filter(None, chains(o, x)), None) if o.reference.function and o.out.ndim else None
+    chain = first_chain(o, x) if o.reference.function and o.out.ndim else None
     return chain is not None and all(step.row.kind == ELEMENTWISE or step.row.name in ADD_UP for step in chain.steps)
 
 
@@ -241,7 +241,7 @@ def _fixed_letters(o: Observation) -> Iterator[tuple[Letter, np.ndarray]]:
 
 def _letters_on_the_way(o: Observation, x: str) -> Iterator[tuple[Letter, np.ndarray]]:
     """What forward works out before its result, as far as it is a matrix or a vector: the last few."""
-    chain = next(filter(None, chains(o, x)), None) if o.reference.function else None
+    chain = first_chain(o, x) if o.reference.function else None
     if chain is None:
         return
     values = [(k, np.asarray(v)) for k, v in enumerate(chain.values) if k >= len(chain.inputs) and k != chain.last]

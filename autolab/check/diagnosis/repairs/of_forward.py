@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...run.observation import Observation
-from ..replays.chains import chains
+from ..replays.chains import first_chain
 from .changed_rule import ChangedRule
 from .schema import Site
 from .values import Edit, Pool, is_array, shape_of
@@ -23,8 +23,10 @@ def values_of_forward(rule: ChangedRule) -> dict[Any, Callable[[Mapping[str, Any
     o, x = rule.first, rule.x
     if o.reference.function is None or rule.is_long or o.failed:
         return {}
-    chain = next(filter(None, chains(o, x)), None)
-    if chain is None or len(chain.steps) > MOST_STEPS or any(_steps(other, x) != len(chain.steps) for other in rule.observations):
+    chain = first_chain(o, x)
+    if chain is None or len(chain.steps) > MOST_STEPS:
+        return {}
+    if any((other := first_chain(call, x)) is None or len(other.steps) != len(chain.steps) for call in rule.observations):
         return {}
     known = [value for value in o.names.values() if isinstance(value, np.ndarray)]
     found: dict[Any, Callable] = {}
@@ -36,13 +38,10 @@ def values_of_forward(rule: ChangedRule) -> dict[Any, Callable[[Mapping[str, Any
     return found
 
 
-def _steps(o: Observation, x: str) -> int:
-    chain = next(filter(None, chains(o, x)), None)
-    return len(chain.steps) if chain else 0
-
-
 def _value(o: Observation, x: str, place: int) -> np.ndarray:
-    return np.array(next(filter(None, chains(o, x))).values[place])
+    chain = first_chain(o, x)
+    assert chain is not None
+    return np.array(chain.values[place])
 
 
 def of_forward(site: Site, pool: Pool) -> Iterator[Edit]:

@@ -50,6 +50,11 @@ def chains(o: Observation, x: str) -> list[Chain | None]:
     return o.memo[key]
 
 
+def first_chain(o: Observation, x: str) -> Chain | None:
+    """The simplest of them, if there is one."""
+    return next(filter(None, chains(o, x)), None)
+
+
 def as_arrays(reference: Reference) -> Callable | None:
     """A forward for arrays that writes into some of them: on tensors that is no step, and on what passes for arrays it is."""
     is_own = reference.function is not None and reference.function is getattr(reference.forward, "forward", None)

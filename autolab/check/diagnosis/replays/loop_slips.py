@@ -14,6 +14,7 @@ import numpy as np
 from ...run.observation import Observation
 from ..replay import Node, Tape
 from .lines import Lines, Slip
+from .sigmoids import SLOPES, with_slope
 from .stepwise import CURVES
 
 INCOMING = "incoming_of_row"
@@ -90,14 +91,6 @@ def _undone(tape: Tape, node: Node, s: list[Any], value: Any, j: int) -> Any:
     return node.function(*s[:j], s[j] / tape.values[tape.nodes[at].sources[1]], *s[j + 1 :])
 
 
-SLOPES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (  # what stands for s (1 - s), the slope of a sigmoid s
-    ("factor", "is the right one without the derivative of {0}", lambda s: 1.0),
-    ("forward", "has {0} where its derivative belongs", lambda s: s),
-    ("factor", "is the right one without {0} in its derivative, s (1 - s)", lambda s: 1 - s),
-    ("function", "has the slope of tanh where that of {0} belongs", lambda s: 1 - s * s),
-)
-
-
 def _slope_of_sigmoid(known: Lines, line: Any) -> Iterator[tuple[str, str, Slip]]:
     """Of 1 / (1 + exp(-z)), which is spelled out, the derivative is known as a whole."""
     node = known.tape.nodes[known.by_line[line][0]]
@@ -118,5 +111,4 @@ def _sigmoid(tape: Tape, node: Node) -> Any:
 
 
 def _other_slope(tape: Tape, node: Node, s: list[Any], value: Any, other: Callable[[Any], Any]) -> Any:
-    sigmoid = _sigmoid(tape, node)
-    return value * other(sigmoid) / (sigmoid * (1 - sigmoid))
+    return with_slope(value, _sigmoid(tape, node), other)
