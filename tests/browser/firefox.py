@@ -15,6 +15,7 @@ KEYS = {
     "Home": "\ue011", "End": "\ue010", "Shift": "\ue008",
 }  # fmt: skip
 WAIT = 60  # seconds
+HALF = "Invalid markup: Incorrect number of children"  # said of a formula, too, that is laid out when a part of it has arrived
 
 
 class Firefox:
@@ -52,7 +53,8 @@ class Firefox:
         while True:
             answer = json.loads(self.socket.recv())
             if answer.get("method") == "log.entryAdded" and answer["params"]["level"] == "error":
-                self.errors.append(answer["params"]["text"])
+                if not answer["params"]["text"].startswith(HALF):  # test_site asks whether pages have whole formulas
+                    self.errors.append(answer["params"]["text"])
             if answer.get("method") == "network.beforeRequestSent":
                 self.requests.append(answer["params"]["request"]["url"])
             if answer.get("id") == number:
