@@ -47,7 +47,7 @@ def conv_values(x, weight, bias, *, stride, padding, dilation, groups):
         np.einsum("goc,ngc...->ngo...", weight[(..., *tap)], x[reach(tap, size, stride, dilation)])
         for tap in np.ndindex(*kernel)
     )  # fmt: skip
-    out = out.reshape(x.shape[0], -1, *size)
+    out = out.reshape(x.shape[0], weight.shape[0] * weight.shape[1], *size)
     return out if bias is None else out + bias.reshape(-1, *(1,) * len(size))
 
 
@@ -57,7 +57,7 @@ def conv_input_values(g, weight, *, shape, stride, padding, dilation, groups):
     out = np.zeros((len(g), groups, weight.shape[2], *(m + 2 * p for m, p in zip(shape, padding))), np.result_type(g, weight))
     for tap in np.ndindex(*weight.shape[3:]):
         out[reach(tap, size, stride, dilation)] += np.einsum("goc,ngo...->ngc...", weight[(..., *tap)], g)
-    return out[inner(padding, shape)].reshape(len(g), -1, *shape)
+    return out[inner(padding, shape)].reshape(len(g), groups * weight.shape[2], *shape)
 
 
 def conv_weight_values(g, x, *, kernel, stride, padding, dilation, groups):

@@ -12,13 +12,22 @@ from typing import Any
 import numpy as np
 
 from autolab.fast.kernels import pool
-from autolab.fast.kernels.conv import WEIGHTS, overlap, pieces, remainders
+from autolab.fast.kernels.conv import overlap, remainders
 from autolab.fast.sums import ones
 from autolab.rules.conv import places
 
+# Where the processor has AVX-512, OpenBLAS multiplies smaller matrices than these without laying them out anew, in half the time.
+# With more weights than that, such a product would be one of a few places.
+PRODUCTS, WEIGHTS = 10**6, 2**16
 ENTRIES = 2**17  # of a product that is added to others while it stays in the cache
 FEW = 12  # channels times rows of the kernel: up to here the taps of a row are laid out as channels, for a sum would take longer
 ORDER, BACK = (2, 1, 3, 0), (3, 1, 0, 2)  # (N, C, H, W) -> (H, C, W, N), and back
+
+
+def pieces(weights: Any, length: Any) -> Any:
+    """Slices of the places, to be multiplied one after the other."""
+    step = max(PRODUCTS // max(weights, 1) // 8 * 8, 8) if weights <= WEIGHTS else max(length, 1)
+    return [slice(a, a + step) for a in range(0, length, step)]
 
 
 def batch_last(x: Any) -> Any:
