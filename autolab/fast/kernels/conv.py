@@ -20,10 +20,9 @@ from autolab.rules.conv import by_group, places
 ENTRIES = 2**17  # that are laid out at a time: as many samples as stay in the cache
 FOR_WEIGHT = 2**18  # the same, where every piece is added to the sum of those before
 PLACES = 64  # from so many on samples are multiplied one by one
-TAPS, FEW = (
-    8,
-    32,
-)  # channels times taps of a row: with fewer there is one product for all taps; with fewer nothing is transposed for a product
+ADDED = 0.8  # what adding an entry of a product takes, where laying out one more of what taps see takes 1
+# Channels times taps of a row: with fewer than TAPS there is one product for all taps; with fewer than FEW nothing is transposed for it.
+TAPS, FEW = 4, 32
 ALL = slice(None)
 
 
@@ -104,7 +103,7 @@ def correlate(x: Any, weight: Any, out: Any, *, first: Any, stride: Any, dilatio
         if bias is not None:
             made += bias.reshape(groups, -1, 1)
         return
-    if len(kernel) == 1 or channels * math.prod(kernel[1:]) < rows:  # to lay out all taps takes less time than to add
+    if len(kernel) == 1 or channels * math.prod(kernel[1:]) < ADDED * rows:  # to lay out all taps takes less time than to add
         x, out = x[:, :, None], out[:, :, None]
         kernel, size, first, stride, dilation = (1, *kernel), (1, *size), (0, *first), (1, *stride), (1, *dilation)
     w = weight.reshape(groups, rows, channels, kernel[0], -1).transpose(3, 0, 1, 4, 2).reshape(kernel[0], groups, rows, -1)
