@@ -9,7 +9,9 @@ import numpy as np
 
 from autolab.engine.node import F32, F64, cast_gradient, sum_to
 from autolab.engine.node import fit as plain_fit
-from autolab.engine.tensor import TABLE
+from autolab.engine.tensor import TABLE, Tensor
+
+DOWN: dict[str, Any] = {"axis": -2, "keepdims": False}
 
 
 @lru_cache(maxsize=128)
@@ -22,7 +24,7 @@ def column_sums(g: Any) -> Any:
     if type(g) is np.ndarray:
         dtype = g.dtype
         return ones(len(g), dtype).dot(g) if dtype is F32 or dtype is F64 else sum_to(g, g.shape[1:])
-    return TABLE["sum"](g, axis=-2, keepdims=False)
+    return TABLE["sum"].run(g, settings=DOWN)
 
 
 def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
@@ -32,7 +34,8 @@ def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
         rows, columns = g.shape
         if shape == (columns,):
             return ones(rows, dtype).dot(g)
-    if len(shape) == 1 and g.ndim == 2 and g.shape[1] == shape[0]:
+    raw = g.payload if isinstance(g, Tensor) else g
+    if len(shape) == 1 and raw.ndim == 2 and raw.shape[1] == shape[0]:
         g = column_sums(g)
-        return g if g.dtype is dtype or g.dtype == dtype else cast_gradient(g, dtype)
+        return g if raw.dtype is dtype or raw.dtype == dtype else cast_gradient(g, dtype)
     return plain_fit(g, like)

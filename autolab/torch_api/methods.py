@@ -70,6 +70,8 @@ def _rtruediv(self: Tensor, other: Any) -> Any:
 
 
 def _pow(self: Tensor, exponent: Any) -> Any:
+    if (type(exponent) is int or type(exponent) is float) and self.payload.dtype in dtypes.INEXACT:
+        return rows.pow_scalar.run(self, settings={"exponent": exponent})
     return pointwise.pow(self, exponent) if isinstance(exponent, OPERAND) else NotImplemented
 
 

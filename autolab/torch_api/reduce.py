@@ -18,9 +18,13 @@ from autolab.torch_api.named_results import named
 from autolab.torch_api.pointwise import clone, maximum, minimum, to
 from autolab.torch_api.public import declare, public
 
+ALL: dict[str, Any] = {"axis": None, "keepdims": False}
+
 
 def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) -> Tensor:
     require_tensor(input, row.name)
+    if dim is None and not keepdim and not settings:
+        return row.run(input, settings=ALL)
     axis = axes_of(dim, input.ndim)
     if axis is None and dim is not None and row in (rows.sum, rows.mean):  # all dims, but along dims: SumBackward1
         axis = tuple(range(-input.ndim, 0))

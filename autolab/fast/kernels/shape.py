@@ -16,4 +16,5 @@ def expand(x: Any, *, shape: Any) -> Any:
 
 
 kernel(rows.t, x=lambda g: g.T)
+kernel(rows.transpose, x=lambda g, axes: g.transpose(rows.inverse(axes)))
 kernel(rows.expand, expand)
