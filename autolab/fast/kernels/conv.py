@@ -19,7 +19,7 @@ from autolab.rules.conv import by_group, places
 
 ENTRIES = 2**17  # that are laid out at a time: as many samples as stay in the cache
 FOR_WEIGHT = 2**18  # the same, where every piece is added to the sum of those before
-PLACES = 64  # from so many on samples are multiplied one by one
+PLACES = 32  # from so many on samples are multiplied one by one
 ADDED = 0.8  # what adding an entry of a product takes, where laying out one more of what taps see takes 1
 # Channels times taps of a row: with fewer than TAPS there is one product for all taps; with fewer than FEW nothing is transposed for it.
 TAPS, FEW = 4, 32
