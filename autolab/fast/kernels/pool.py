@@ -24,14 +24,17 @@ def framed(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, size: 
 
 
 def max_pool(x: Any, *, kernel: Any, stride: Any, padding: Any, dilation: Any, size: Any) -> Any:
-    x = framed(x, kernel, stride, padding, dilation, size, lowest(x.dtype))
-    first, *others = taps(kernel, size, stride, dilation)
-    if not others:
-        return x[first].copy()
-    out = np.maximum(x[first], x[others[0]])
-    for tap in others[1:]:
-        np.maximum(out, x[tap], out=out)
-    return out
+    """Along one axis after the other, the last one last: before it whole rows are compared, which lie one behind the other."""
+    out = x = framed(x, kernel, stride, padding, dilation, size, lowest(x.dtype))
+    for axis, *window in zip(range(x.ndim - len(kernel), x.ndim), kernel, stride, size, dilation):
+        first, *others = along(axis, *window)
+        if others:
+            x, out = out, np.maximum(out[first], out[others[0]])
+            for tap in others[1:]:
+                np.maximum(out, x[tap], out=out)
+        else:
+            out = out[first]
+    return out.copy() if out.base is not None or out is x else out
 
 
 def winners(x: Any, top: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, size: Any) -> Any:
@@ -60,9 +63,9 @@ def max_pool_back(g: Any, x: Any, top: Any, *, kernel: Any, stride: Any, padding
     return back if back.shape == x.shape else np.ascontiguousarray(back[inner(padding, x.shape[lead:])])
 
 
-def along(axis: Any, kernel: Any, stride: Any, size: Any) -> Any:
+def along(axis: Any, kernel: Any, stride: Any, size: Any, dilation: Any = 1) -> Any:
     """What each place in a window along one axis sees."""
-    return [(slice(None),) * axis + (slice(a, a + (size - 1) * stride + 1, stride),) for a in range(kernel)]
+    return [(slice(None),) * axis + (slice(a, a + (size - 1) * stride + 1, stride),) for a in range(0, kernel * dilation, dilation)]
 
 
 def avg_pool(x: Any, *, kernel: Any, stride: Any, padding: Any, size: Any, count_padding: Any, divisor: Any) -> Any:
