@@ -251,6 +251,26 @@ def split_rule(g, p, f):
 
 
 POSITIVE = {"p": (0.2, 1.0), "q": (0.2, 1.0)}
+
+
+def leaky(x, k):
+    h = x @ k
+    return np.tanh(np.where(h > 0, h, 0.1 * h)).sum(axis=0)
+
+
+def leaky_rule(g, x, k):
+    h = x @ k
+    u = g * (1 - np.tanh(np.where(h > 0, h, 0.1 * h)) ** 2)
+    return u @ k.T, x.T @ u
+
+
+def leaky_exchanged(g, x, k):
+    h = x @ k
+    u = g * (1 - np.tanh(np.where(h > 0, h, 0.1 * h)) ** 2)
+    u[h > 0] *= 0.1
+    return u @ k.T, x.T @ u
+
+
 CASES = [
     (spec(blended, "table at", ((5,), (4,)), ((6,), (3,)), domain={"at": (0.1, 3.9)}), blended_rule, "at", "through the difference `1 - f`"),
     (spec(received, "x", ((4, 2),), ((4, 3),)), received_rule, "x", "without its division by a constant, in the derivative of the quotient"),
@@ -273,6 +293,8 @@ CASES = [
     (spec(gated, "x w", ((2, 3), (3, 3)), ((4, 2), (2, 2))), gated_rule, "x", "without the derivative of sigmoid"),
     (spec(deviating, "r", ((3, 5),), ((2, 4),), settings=({"ddof": 1}, {"ddof": 2})), deviating_rule, "r", "`n` less `ddof`"),
     (spec(thirds, "x", ((2, 3),), ((3, 4),)), thirds_rule, "x", "has one of its terms 0.35 times as large as it should be"),
+    (spec(leaky, "x k", ((4, 3), (3, 2)), ((3, 2), (2, 4))), leaky_rule, "x", "takes one side of where everywhere"),
+    (spec(leaky, "x k", ((4, 3), (3, 2)), ((3, 2), (2, 4))), leaky_exchanged, "x", "the two sides of"),
     (spec(split, "p f", ((4, 3), (2,)), ((5, 3), (2,)), domain={"p": (0.5, 2.0)}), split_rule, "p", "one of several contributions: all of them have to be added"),
 ]  # fmt: skip
 

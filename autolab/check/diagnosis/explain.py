@@ -204,7 +204,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("not spread", "has the right numbers and is not spread over the entries that share them", several)
     if found := patterns.find_nan(wrong, x) or digits.find_lost_digits(answered, x) or _stacked(wrong, x):
         return found
-    _remember_settings(wrong, plain)
+    _remember(wrong, plain, x)
     wrong = [o for o in wrong if np.isfinite(o.got[x]).all()] or wrong  # a division by 0 in one call hides what is wrong in all
     factor = constant_factor(wrong, x)
     if found := find_same_slip(wrong, x) or find_same_forward(wrong, x):
@@ -461,10 +461,12 @@ def _as_if(o: Observation, x: str, change: Callable[[np.ndarray, tuple[int, ...]
     return replace(o, got=changed(o.got, o.inputs), ask=o.ask and asked, memo={known: True} if known else {})
 
 
-def _remember_settings(wrong: list[Observation], every: list[Observation]) -> None:
-    """With what settings the other calls were made: a number that is written into a rule is right in one of them."""
+def _remember(wrong: list[Observation], every: list[Observation], x: str) -> None:
+    """How large gradients are; and with what settings the other calls were made: a number written into a rule is right in one of them."""
     settings = list({repr(o.settings): o.settings for o in every}.values())
+    sizes = [np.abs(o.want[x]).max(initial=0.0) for o in every if not o.failed]
     for o in wrong:
+        o.memo["usual", x] = max((float(size) for size in sizes if np.isfinite(size)), default=0.0)
         o.memo["settings", "all"] = settings
         for name in o.settings:
             o.memo["settings", name] = [s[name] for s in settings if name in s]

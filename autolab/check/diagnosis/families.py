@@ -39,6 +39,7 @@ from .replays.own_entries import own_entries
 from .replays.partners import partners
 from .replays.powers import powers
 from .replays.settings import other_settings
+from .replays.shares import shares
 from .replays.sigmoids import sigmoid_slopes
 from .replays.sizes import other_sizes
 from .replays.stepwise import Chain, ChainSlip, slips
@@ -452,7 +453,7 @@ def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
             yield Family(mutant.family, text, lambda o, x, f=formula, s=slip, v=letter: predict(o, x, f, s, v))
 
 
-LOOKS = (halves, own_entries, other_entries, partners, sigmoid_slopes, choices, slips, powers)
+LOOKS = (halves, own_entries, shares, other_entries, partners, sigmoid_slopes, choices, slips, powers)
 
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:

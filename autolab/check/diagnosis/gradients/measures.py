@@ -64,8 +64,11 @@ def _is_one(ratio: np.ndarray, axes: tuple[int, ...]) -> bool:
 def _named(wrong: Sequence[Observation], x: str, ratios: list[np.ndarray], axes: list[tuple[int, ...]]) -> Mistake | None:
     names = [n for n in (*wrong[0].reference.inputs, "out") if all(np.shape(o.names[n]) == o.want[x].shape for o in wrong)]
     where = "the axis" if len({*axes}) > 1 else axes_in_words(axes[0])
-    for name in names:
-        of = f"{'the result' if name == 'out' else name} along {where}"
+    looked_at = [(name, axes, f"{'the result' if name == 'out' else name} along {where}") for name in names]
+    if all(len(k) == o.want[x].ndim for k, o in zip(axes, wrong, strict=True)):  # one number for a call: of another input, too
+        others = [n for n in wrong[0].reference.inputs if n not in names and all(np.ndim(o.names[n]) for o in wrong)]
+        looked_at += [(n, [tuple(range(np.ndim(o.names[n]))) for o in wrong], f"all of {n}") for n in others]
+    for name, axes, of in looked_at:
         arrays = [np.asarray(o.names[name], float) for o in wrong]
         with np.errstate(all="ignore"):
             values = {said: [measure(a, k) for a, k in zip(arrays, axes, strict=True)] for said, measure in MEASURES.items()}

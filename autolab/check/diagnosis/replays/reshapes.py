@@ -125,6 +125,9 @@ def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, 
                     yield "places", text, {"key": (*key[:place], index, *key[place + 1 :])}
     if run.row.name in WITHOUT and _is_of_others(trace, number, run):
         yield "term", f"is right for a computation that never {WITHOUT[run.row.name]} {_taken_off(trace, run)}", SKIPPED
+    if run.row.name in BY_CONSTANT and isinstance(run.sources[0], int) and not isinstance(run.sources[1], int):
+        text = f"is right for a computation that never {BY_CONSTANT[run.row.name]}: it leaves out {with_article(trace.names[number])}"
+        yield "constant", text, SKIPPED
     if run.row.name in ORDERS:  # of as many entries as there are; else what comes after it does not fit
         words = with_article(trace.names[number])
         yield (
@@ -135,6 +138,7 @@ def _others(trace: Trace, number: int, run: RowRun) -> Iterator[tuple[str, str, 
 
 
 WITHOUT = {"sub": "takes off", "add": "adds", "div": "divides by"}
+BY_CONSTANT = {"mul": "multiplies by this constant", "div": "divides by this constant"}
 ORDERS = ("sort", "gather", "index")
 SKIPPED: Mapping[str, Any] = {"skipped": True}
 

@@ -60,7 +60,7 @@ def _gives(first: Observation, x: str, way: Way, key: Any, size: Family) -> bool
 def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, Family]]:
     """Each slip, and a key that those share which are the same in the first call."""
     calls = calls_of(first, x, way)
-    steps = {k: calls[k] for k in calls_that_count(first, x, way) if _size(calls[k])}
+    steps = {k: calls[k] for k in calls_that_count(first, x, way) if _size(calls[k]) and not _is_a_setting(calls[k], first)}
     of_g, alone = calls_with_g(first, x, way), len({in_words(call) for call in steps.values()}) == len(steps)
     some = [(_where(call, x, alone, k in of_g), [k]) for k, call in steps.items()]
     if len(steps) > 1:
@@ -99,6 +99,11 @@ def _instead(to: Callable, call: Call, o: Observation, x: str) -> float | None:
         return to(_size(call), o.want[x].shape)
     except IndexError:
         return None
+
+
+def _is_a_setting(call: Call, o: Observation) -> bool:
+    """Is it divided by a setting that is no count, such as degrees of freedom of 3.0?"""
+    return call.kind == "divide" and any(isinstance(v, float) and v == call.axis for v in o.settings.values())
 
 
 def _size(call: Call) -> int:
