@@ -117,13 +117,16 @@ def _may_be_chance(change: Family, guess: Family) -> bool:
 
 def may_be_chance(found: Mistake, o: Observation) -> bool:
     """Is it true of the numbers, and perhaps not what was written: a symptom, a term that vanishes for another value, or a bare number?"""
-    if found.family == "zero":  # what the last round of a loop gives
+    if found.family == "zero" or re.search(OF_A_LOOP, found.text):  # what the last round gives, or an index that is off by one
         return _has_a_loop(o)
     if any(words in found.text for words in SYMPTOMS) or found.text.endswith("and right elsewhere") or unseen(found):
         return True
     if found.family in ("constant", "places"):
         return found.text.endswith("everywhere") or any(words in found.text for words in OF_ENTRIES)
     return found.family in OF_NUMBERS
+
+
+OF_A_LOOP = r"^is the right one times \w+$|^applies a factor or divisor .* before the scan"
 
 
 @dataclass(frozen=True)

@@ -314,12 +314,24 @@ def _indices(site: Site, pool: Pool) -> Iterator[Edit]:
     for key, other in _other_indices(index, site.args[0]):
         said = WHERE.get(key[-1] if isinstance(key, tuple) and len(key) == 2 else "", "another index in")
         yield Edit(1.2, "places", f"{said} {quote}", ("index", key), lambda do, a, k, n, f=other: do(a[0], f(a[1])))
+    if is_number(index) and is_array(site.args[0]) and any(turns(site)):
+        for said, first in _before_the_first(site, pool):
+            text = f"the place before the one in {quote}, and {said} before the first"
+            yield Edit(1, "places", text, ("before", said), lambda do, a, k, n, f=first: a[0][a[1] - 1] if a[1] else f(n, do(*a)))
     if hasattr(site.args[0], "ndim"):  # not np.r_, which as an operand is asked for one entry after another
         yield Edit(1.5, "places", f"no index in {quote}", ("no index",), instead(lambda a, i: a))
     if isinstance(index, np.ndarray) and index.dtype.kind == "i" and isinstance(site.args[0], np.ndarray):
         for key, shape in pool.shapes.items():
             text = f"each entry added at its index, and not taken from there, in {quote}"
             yield Edit(1.4, "mask", text, ("scattered", key), lambda do, a, k, names, f=shape: _scattered(a[0], a[1], f(names)))
+
+
+def _before_the_first(site: Site, pool: Pool) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """What a recurrence may begin with: 0, or an array of the shape of one state."""
+    yield "0", lambda names, value: 0 * value
+    for name, value_of in pool.arrays.items():
+        if isinstance(name, str) and shape_of(value := value_of(site.names)) == shape_of(site.value) and is_array(value):
+            yield f"`{name}`", lambda names, value, f=value_of: f(names)
 
 
 WHERE = {1: "the place after the one in", -1: "the place before the one in", "other end": "the place counted from the other end in",

@@ -107,15 +107,18 @@ class Trials:
 
 TOGETHER = {"name", "number", "axis", "keeps", "function", "compare", "operator", "no call", "index", "einsum", "keyword", "no keyword",
             "order", "step", "f", "minus", "rest", "transposed", "weighted", "diagonal", "flipped", "multiple", "not round",
-            "store"}  # fmt: skip
+            "store", "direction"}  # fmt: skip
 
 
 def _together(pairs: list[tuple[Edit, Site]]) -> Iterator[list[tuple[Edit, Site]]]:
-    """All places where a change can be made, if they are a few, and those of one line."""
-    lines: dict[int, list[tuple[Edit, Site]]] = defaultdict(list)
-    for pair in pairs:
-        lines[pair[1].node.lineno].append(pair)  # type: ignore[attr-defined]
-    yield from (some for some in (pairs, *(lines.values() if len(lines) > 1 else ())) if 1 < len(some) < 6)
+    """All places where a change can be made, if they are a few, those of one line, and those where it is done to the same array."""
+    lines: dict[Any, list[tuple[Edit, Site]]] = defaultdict(list)
+    for edit, site in pairs:
+        lines[site.node.lineno].append((edit, site))  # type: ignore[attr-defined]
+        if isinstance(site.node, ast.Call) and site.node.args:
+            lines[ast.unparse(site.node.args[0])].append((edit, site))
+    groups = {tuple(site.number for _, site in some): some for some in (pairs, *lines.values())}
+    yield from (some for some in groups.values() if 1 < len(some) < 6)
 
 
 def _is_of_a_head(site: Site) -> bool:

@@ -139,11 +139,15 @@ def _values(first: Observation, name: str, given: Any) -> Iterator[tuple[str, st
             if not said.isdigit():
                 text = f"uses {said.replace('{}', name)} where {name} belongs"
             yield text, name, to
+        if isinstance(given, float):
+            text = f"does not use {name}: it is what would be right if {name} were 0, but where that would divide 0 by 0"
+            yield text, name, _always(ALMOST_0)
     elif isinstance(given, tuple) and len(given) > 1 and all(isinstance(v, (int, float)) for v in given):
         for said, to in SEVERAL.items():
             yield f"takes {name} {said}", name, to
 
 
+ALMOST_0 = 1e-12
 WRITTEN_IN = "does not use {0}: it is what would be right if {0} were {1} in every call"
 
 
