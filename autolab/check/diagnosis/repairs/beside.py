@@ -24,7 +24,7 @@ from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import A_STEP
 from ..gradients.series import LIKE_A_SERIES
-from .edits import ALL_ADDED
+from .indices import ALL_ADDED
 
 
 def with_repair(found: Mistake | None, repair: Mistake, x: str) -> Mistake:

@@ -30,6 +30,7 @@ from ..formulas.equivalent_formulas import NamedFormula, equivalent_formulas
 from ..formulas.expressions import Values, Wrong
 from ..formulas.mutants import mutants
 from ..step_names import Frames, StepNames, frames_up_to, row_in_words
+from .rounding import Noise
 
 MOST_STEPS = 40
 SORTS = {"sort", "topk"}
@@ -212,32 +213,12 @@ class Chain:
     def _back(self, g: np.ndarray) -> None:
         self.gradients = self.sent({self.last: g}, len(self.steps), keep=True)
         parts = [(s, step, k) for step in self.steps for k, s in enumerate(step.sources) if k in step.passed]
+        noise = Noise(self.steps)
         moved: set[int | None] = set()
-        noise: dict[int, float] | None = None
         for s, step, k in parts:
-            if s not in moved and _is_more(step.passed[k], step.incoming):
-                if not _is_more(step.passed[k], step.incoming, PERHAPS):
-                    noise = self._noise() if noise is None else noise
-                    if np.abs(step.passed[k]).max() <= noise.get(step.place, 0.0):
-                        continue
+            if s not in moved and noise.is_less_than(step, k):
                 moved.add(s)
         self.constant = {s for s, _, _ in parts} - moved - set(range(len(self.inputs)))
-
-    def _noise(self) -> dict[int, float]:
-        """How much of what arrives at each place may be rounding: where large terms cancel, as in a softmax that has decided."""
-        found: dict[int, float] = {}
-        for step in reversed(self.steps):
-            for k, passed in step.passed.items():
-                size, incoming = np.abs(passed), np.abs(step.incoming)
-                if size.shape == incoming.shape:
-                    times = np.divide(size, incoming, out=np.zeros(size.shape), where=incoming > 0).max(initial=0.0)
-                else:
-                    times = size.max(initial=0.0) / (incoming.max(initial=0.0) or 1.0)
-                source = step.sources[k]
-                if source is not None:
-                    noise = max(found.get(step.place, 0.0) * times, ROUNDING * size.max(initial=0.0))
-                    found[source] = max(found.get(source, 0.0), float(noise))
-        return found
 
     def sent(self, pending: dict[int, np.ndarray], below: int, keep: bool = False) -> dict[int, np.ndarray]:
         """What arrives at each place if this is sent back through the steps before number `below`."""
@@ -351,16 +332,6 @@ class Chain:
             if here in sent:
                 total = total + sign * sent[here]
         return total
-
-
-NOTHING, PERHAPS = 1e-12, 1e-6  # of what comes in: less is rounding, less may be rounding
-ROUNDING = 1e-14  # of the largest of what is added
-
-
-def _is_more(passed: np.ndarray, incoming: np.ndarray, share: float = NOTHING) -> bool:
-    """Is this more than rounding, beside what came in? Its first entry says so of most."""
-    least = share * np.abs(incoming).max(initial=0.0)
-    return bool(passed.size and (abs(passed.item(0)) > least or np.abs(passed).max() > least))
 
 
 @dataclass(frozen=True)
