@@ -33,6 +33,7 @@ from .replays.chains import chains
 from .replays.choices import choices
 from .replays.early_sums import early_sums
 from .replays.halves import halves
+from .replays.jumps import jumps
 from .replays.loops import last_turns, loops_of
 from .replays.other_entries import other_entries
 from .replays.own_entries import own_entries
@@ -453,7 +454,7 @@ def _about_equivalent_formulas(first: Observation, x: str) -> Iterator[Family]:
             yield Family(mutant.family, text, lambda o, x, f=formula, s=slip, v=letter: predict(o, x, f, s, v))
 
 
-LOOKS = (halves, own_entries, shares, other_entries, partners, sigmoid_slopes, choices, slips, powers)
+LOOKS = (halves, own_entries, shares, other_entries, partners, sigmoid_slopes, choices, slips, jumps, powers)
 
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:

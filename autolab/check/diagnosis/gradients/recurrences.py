@@ -371,7 +371,7 @@ class Step:
         for family, text in _of_slopes(*flat, self.slopes) if flat else ():
             return family, f"{text}, {OWN.removesuffix(', each step ')}"
         if _chooses_otherwise(got[1:], want[1:]):
-            return "mask", f"is 0 at other places than it should be {OWN.removesuffix(', each step ')}: a mask or a choice is another"
+            return _of_choice(got, want)
         return "factor", f"has {WRONG_FACTOR} {OWN.removesuffix(', each step ')}{ELSEWHERE}"
 
     def _about_one(self, got: np.ndarray, want: np.ndarray, k: int) -> tuple[str, str]:
@@ -458,6 +458,18 @@ def _chooses_otherwise(got: np.ndarray, want: np.ndarray) -> bool:
     """Are some of the right factors 0, and other ones at hand?"""
     same = (np.abs(got) <= 1e-12 * np.abs(want).max()) == (np.abs(want) <= 1e-12 * np.abs(want).max())
     return not bool(same.all()) and bool(np.any(want == 0))
+
+
+def _of_choice(got: np.ndarray, want: np.ndarray) -> tuple[str, str]:
+    """Which of them are 0 and should not be, or the other way round; all others may be right."""
+    least = 1e-12 * np.abs(want).max()
+    nothing, none_wanted = np.abs(got) <= least, np.abs(want) <= least
+    lost, more, own = (nothing & ~none_wanted).any(), (none_wanted & ~nothing).any(), OWN.removesuffix(", each step ")
+    if more and not lost and close(np.where(none_wanted, 0, got), want):
+        return "mask", f"is not 0 where it should be {own}, and right elsewhere: a mask or a condition is missing"
+    if lost and not more and got.ndim > 2 and close(np.where(nothing, 0, want), got):
+        return "term", f"misses a term {own}: a step also uses other entries of its input than those that get something"
+    return "mask", f"is 0 at other places than it should be {own}: a mask or a choice is another"
 
 
 def _is_same_in_all(got: np.ndarray, want: np.ndarray) -> bool:

@@ -116,8 +116,9 @@ def stores(site: Site, pool: Pool) -> Iterator[Edit]:
         adds = lambda do, a, k, n: np.add.at(*a) if isinstance(a[0], np.ndarray) else store_in_place(*a)
         index = site.args[1] if isinstance(site.args[1], tuple) else (site.args[1],)
         is_added = site.do is store_in_place and any(isinstance(part, (np.ndarray, list)) for part in index)
-        text = f"{ALL_ADDED} {quote}" if is_added else f"a sum of all that is written in {quote}"
-        yield Edit(1, "overwritten", text, ("store", "add"), adds)
+        if site.do is store or is_added:
+            text = f"{ALL_ADDED} {quote}" if is_added else f"a sum of all that is written in {quote}"
+            yield Edit(1, "overwritten", text, ("store", "add"), adds)
         if site.do is store_in_place:
             yield Edit(1.5, "overwritten", f"one value written in {quote}", ("store", "set"), lambda do, a, k, n: store(*a))
             other = lambda do, a, k, n: store_in_place(*a, operator.iadd if k["do"] is operator.isub else operator.isub)

@@ -45,11 +45,12 @@ def _value(o: Observation, x: str, place: int) -> np.ndarray:
 
 
 def of_forward(site: Site, pool: Pool) -> Iterator[Edit]:
-    """In the place of a name."""
-    if not isinstance(site.node, ast.Name) or not is_array(site.value) or not isinstance(site.node.ctx, ast.Load):
+    """In the place of a name; in that of a sum or a mean also what has an entry for each partial one."""
+    is_one = isinstance(site.value, (float, np.floating))
+    if not isinstance(site.node, ast.Name) or not (is_array(site.value) or is_one) or not isinstance(site.node.ctx, ast.Load):
         return
     name, shape = site.node.id, shape_of(site.value)
     for key, value_of in pool.forward.items():
-        if shape_of(value_of({})) == shape:
-            text = f"another value in the place of `{name}`"
+        if (other := shape_of(value_of({}))) == shape or (is_one and other):
+            text = f"another value in the place of `{name}`" + (f", one of shape {other}" if is_one and other else "")
             yield Edit(IN_ITS_PLACE, "variable", text, ("name", name, key), lambda do, a, k, names, f=value_of: f(names))

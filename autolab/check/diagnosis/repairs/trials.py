@@ -20,6 +20,8 @@ from .values import Edit
 
 OF_A_HELPER = 0.5  # what a change of a helper costs more
 EVERYWHERE = 0.6  # what the same change at several places costs more
+MOST_STORES = 5  # of which each two are tried
+ALIKE = {"store": 0.05}  # who writes `=` for `+=`, writes it in every line
 
 
 class Trial(NamedTuple):
@@ -89,7 +91,8 @@ class Trials:
         found += (Trial(edit.cost, edit, tuple(pairs)) for edit, pairs in exchanges(groups))
         for every in groups.values():
             for pairs in _together(every) if every[0][0].key[0] in TOGETHER else ():
-                found.append(Trial(every[0][0].cost + EVERYWHERE, pairs[0][0], tuple(pairs)))
+                more = ALIKE.get(every[0][0].key[0], EVERYWHERE)
+                found.append(Trial(every[0][0].cost + more, pairs[0][0], tuple(pairs)))
         return found
 
     def _likely_edits(self, site: Site) -> list[Edit]:
@@ -117,7 +120,8 @@ def _together(pairs: list[tuple[Edit, Site]]) -> Iterator[list[tuple[Edit, Site]
         lines[site.node.lineno].append((edit, site))  # type: ignore[attr-defined]
         if isinstance(site.node, ast.Call) and site.node.args:
             lines[ast.unparse(site.node.args[0])].append((edit, site))
-    groups = {tuple(site.number for _, site in some): some for some in (pairs, *lines.values())}
+    two = [list(some) for some in itertools.combinations(pairs, 2)] if pairs[0][0].key[0] in ALIKE and len(pairs) <= MOST_STORES else []
+    groups = {tuple(site.number for _, site in some): some for some in (pairs, *lines.values(), *two)}
     yield from (some for some in groups.values() if 1 < len(some) < 6)
 
 

@@ -479,6 +479,7 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
         for other, slope in SLOPES.items() if row.name in CURVES else ():
             if other != row.name:
                 text = f"has the slope of {other} where that of {name} belongs"
+                text = f"has {name} itself where its slope belongs, as is right for exp alone" if other == "exp" else text
                 yield _at(x, "function", text, i, k, lambda _, step, slope=slope: _some_slope(
                     step, step.incoming * slope(step.names["raw"][0], step.names["out"])))  # fmt: skip
     text = f"does not use what comes back from after {name}: it starts there with 1"
