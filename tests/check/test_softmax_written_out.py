@@ -98,3 +98,25 @@ def test_a_factor_for_a_whole_call_may_come_from_another_input():
 
     first, _ = check(exercise, by_count).diagnoses
     assert first.text.startswith("The gradient for x is the right one times the mean of all of w")
+
+
+def test_the_sum_below_shares_is_said_to_differ_by_what_it_does():
+    def rank(a, p):
+        return a / a.sum(axis=0, keepdims=True) @ p
+
+    def along_the_wrong_axis(g, a, p):
+        total = a.sum(axis=0, keepdims=True)
+        gm = np.outer(g, p)
+        return (gm - (gm * a / total).sum(axis=1)) / total, (a / total).T @ g
+
+    exercise = spec("rank", rank, "a p", shapes=(((4, 4), (4,)), ((3, 3), (3,))), domain={"a": (0.2, 2.0)})
+    (found,) = check(exercise, along_the_wrong_axis).diagnoses
+    assert "by a multiple of a" not in found.text and "sum" in found.text
+
+
+def test_a_setting_that_is_the_same_in_every_call_may_be_the_factor():
+    exercise = spec(
+        "scaled", lambda x, *, alpha=0.5: np.tanh(x).sum(axis=-1) * alpha, "x", shapes=(((3, 4),), ((2, 5),)), settings=({"alpha": 0.5},)
+    )
+    (found,) = check(exercise, lambda g, x, alpha: g[:, None] * (1 - np.tanh(x) ** 2)).diagnoses
+    assert "2 times the right one" in found.text and "or alpha, a setting, is missing" in found.text

@@ -63,7 +63,7 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
         origin = origin or _of_two_sizes(ratios[0], wrong[0], x)
         origin += root and f"{root}, as large in every call"
         if _known_number(ratios[0]) and not wrong[0].reference.elementwise:
-            origin += _or_size(ratios[0], sizes)
+            origin += _or_setting(ratios[0], wrong[0]) + _or_size(ratios[0], sizes)
         hint = "reciprocal" if constant_in_words(ratios[0]) else "scale" if root else ""
         return Mistake(
             "constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True, hint=hint
@@ -86,6 +86,16 @@ def _of_two_sizes(ratio: float, o: Observation, x: str) -> str:
     for (i, n), (j, m) in permutations(enumerate(o.want[x].shape), 2):
         if n != m and math.isclose(ratio, n / m, rel_tol=1e-9):
             return f"perhaps {n} / {m}, the size of axis {i} of {x} over that of axis {j}: one is there where the other belongs"
+    return ""
+
+
+def _or_setting(c: float, o: Observation) -> str:
+    """A setting that is this number in every call, or one over it."""
+    for name, value in o.settings.items():
+        if isinstance(value, float) and value not in (0, 1):
+            for number_of, how in ((1 / value, "is missing"), (value, "is there once too often")):
+                if math.isclose(abs(c), abs(number_of), rel_tol=1e-9):
+                    return f", or {name}, a setting, {how}"
     return ""
 
 
