@@ -27,7 +27,7 @@ def find_normalisation(wrong: Sequence[Observation], x: str) -> Mistake | None:
         for name, shares in SHARES.items():
             for family, text, outer in WAYS:
                 if all(_comes_out(o, x, axis, shares, outer) for o in wrong):
-                    text = text.format(name.format(x), x, LACKS[name], axis)
+                    text = text.format(name.format(x), x, LACKS[name].format(x), axis)
                     return Mistake(family, text, len(wrong) > 1, hint="normalisation", parts=("term", "not summed"))
     return None
 
@@ -49,7 +49,7 @@ def _shares(a: np.ndarray, axis: int) -> Shares:
 
 
 SHARES: dict[str, Callable[[np.ndarray, int], Shares]] = {"softmax({0})": _softmax, "{0} / sum({0})": _shares}
-LACKS = {"softmax({0})": "a multiple of that", "{0} / sum({0})": "the same number"}  # what the derivative of the sum adds
+LACKS = {"softmax({0})": "a multiple of softmax({0})", "{0} / sum({0})": "the same number"}  # what the derivative of the sum adds
 Outer = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of the shares and their factor: what a rule has there
 WAYS: list[tuple[str, str, Outer]] = [
     ("term", "differs from the right one by {2} for all entries of one sum, along axis {3} of {0}: "
