@@ -1,6 +1,6 @@
 """What of the gradients in a chain is rounding, and no gradient: a shift that a softmax does not depend on gets a little of it.
 
-A step that passes on next to nothing of what comes in passes on nothing. How much is nothing depends on what was added on the way: where a
+What a step passes on counts if it is more than rounding beside what comes in. How much that is depends on what was added on the way: where a
 softmax has decided, large terms cancel, and what is left of them is as large as their last digits.
 """
 
