@@ -1,7 +1,7 @@
 """What of the gradients in a chain is rounding, and no gradient: a shift that a softmax does not depend on gets a little of it.
 
-What a step passes on counts if it is more than rounding beside what comes in. How much that is depends on what was added on the way: where a
-softmax has decided, large terms cancel, and what is left of them is as large as their last digits.
+What a step passes on counts if it is more than rounding beside what comes in. How much that is depends on what was added on the way:
+where a softmax has decided, large terms cancel, and what is left of them is as large as their last digits.
 """
 
 from __future__ import annotations
