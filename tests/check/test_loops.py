@@ -140,7 +140,7 @@ SLIPS = [
     (GATED, "* s * (1 - s)\n", "\n", "without the derivative of the sigmoid `1 / (1 + np.exp(-b * x[t]))`"),
     (GATED, "* s * (1 - s)\n", "* (1 - s**2)\n", "has the slope of tanh where that of the sigmoid `1 / (1 + np.exp(-b * x[t]))` belongs"),
     (GATED, "(before[t] - u)", "before[t]", "What comes back through the difference `1 - s` is missing, in every step"),
-    (GATED, "+ a * dz", "", "What comes back through the product `a * h` with a is missing, in every step"),
+    (GATED, "+ a * dz", "", "What comes back through the product `a * h` to what a is combined with is missing, in every step"),
     (NETWORK, "m.T @ dz", "m.T @ d", "what comes back through the matrix product `m @ h`, in every step"),
     (NETWORK, "out[t] ** 2", "out[t]", "without one of its factors, in the derivative of `np.tanh(m @ h + x[t] + b)`"),
     (CORRECTED, " / (1 - decay ** (t + 1))", "", "without one of its divisions, in the derivative of the quotient `v / (1 - decay ** (t + 1))`"),

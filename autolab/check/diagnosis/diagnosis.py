@@ -42,6 +42,7 @@ class Mistake:
     also: tuple[Any, ...] = ()  # other families that explain it as well
     hint: str = ""  # whose hint to give, if not that of the family
     parts: tuple[str, ...] = ()  # other families that are in it besides
+    doubtful: bool = False  # a change of the rule that leaves another gradient wrong, so that the slip may be elsewhere
 
     def every(self) -> list[Family]:
         """All explanations, the first one first."""

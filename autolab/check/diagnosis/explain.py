@@ -58,6 +58,7 @@ from .replays.reshapes import find_reshape, find_same_forward
 from .replays.tape_slips import find_same_slip, find_tape_slip
 from .replays.two_slips import find_two_slips
 from .shapes import axes_in_words
+from .smaller import SYMPTOMS, explained_in_smaller_calls
 
 
 def explain(observations: Sequence[Observation], x: str, show: Sequence[Observation] = ()) -> Diagnosis | None:
@@ -83,6 +84,8 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         found = found and not_of_a_loop(found, observations, x)
         is_open = found is None or not found.sure or may_be_chance(found, observations[0])
         repair = find_repair(observations, x) if is_open and not reference.stopped else None
+        if not repair and (found is None or any(words in found.text for words in SYMPTOMS)):
+            found = _in_time(reference, lambda: explained_in_smaller_calls(wrong, x, mistake)) or found
     is_known = found is not None
     more["seen"] = (found.family, *(other.name for other in found.also), *found.parts) if found else ()
     if found:

@@ -81,7 +81,7 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
         yield from look(first, x)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
-    yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)
+    yield Family("extra term", "is the right one minus g: a term with g is missing, or g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)
     yield from vague
 
 
@@ -218,12 +218,18 @@ def about_g(reference: Reference) -> Iterator[Family]:
     yield from ABOUT_SIZE_OF_G
 
 
+def _is_right(o: Observation, x: str) -> bool:
+    """Is the gradient for another input right? Then it was not exchanged for this one."""
+    got = o.got[x]
+    return not o.reference.elementwise and got is not None and close(got, o.want[x])
+
+
 def _about_values(reference: Reference, x: str) -> Iterator[Family]:
     yield Family("mask", "is 0 where it should be g and g where it should be 0: the mask is the wrong way round", _other_side)
     others = [name for name in reference.differentiable() if name != x]
     for other in others:
         text = f"is the one that {other} should receive"
-        yield Family("swapped", text, lambda o, x, other=other: o.want[other])
+        yield Family("swapped", text, lambda o, x, other=other: _only(not _is_right(o, other), o.want[other]))
         if reference.elementwise:  # or that, and not summed
             yield Family("swapped", text, lambda o, x, other=other: o.reference.raw(other, o.g, o.names))
         elif not reference.function:

@@ -241,11 +241,11 @@ class LocalCandidate:
                 self.guarded = False
 
     def _is_bare(self, returned: Any) -> bool:
-        """Did a Function on tensors give back arrays? `apply` would refuse them."""
+        """Did a Function on tensors give back something else than tensors? `apply` would refuse it."""
         if type(returned) is Tensor or not self._has_apply:
             return False
         several = returned if isinstance(returned, (tuple, list)) else (returned,)
-        return any(isinstance(a, (np.ndarray, np.generic, int, float)) for a in several)
+        return any(a is not None and not isinstance(a, Tensor) for a in several)
 
     def _gradients(self, returned: Any, settings: int) -> tuple[np.ndarray | None, ...]:
         """One for each input, as arrays. A plain function may leave out inputs without a gradient, such as an index."""

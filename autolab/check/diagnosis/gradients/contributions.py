@@ -75,6 +75,8 @@ def round_axis(pair: Jacobians, some: np.ndarray, more: np.ndarray) -> int | Non
             continue
         if len({s % n for s in steps}) == n:  # counted on, they would be everywhere
             continue
+        if not steps.isdisjoint(away[more & ~some].tolist()):  # as far as others that come to no end
+            continue
         among = np.any([away % n == s for s in {s % n for s in steps}], axis=0)
         if not (some & ~beside).any() and np.array_equal(more & ~some, beside & among & ~some):
             return axis

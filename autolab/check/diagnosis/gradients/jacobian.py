@@ -128,7 +128,9 @@ def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake
             last = np.where(needed, rank, -1).max(axis=0)
             first = np.where(needed, rank, rank.max() + 1).min(axis=0)
             if np.array_equal(kept, needed & (rank == last)):
-                return Mistake("overwritten", OVERWRITTEN, rank.max() > 1 or _is_heard_in_part(kept, needed))
+                in_part = _is_heard_in_part(kept, needed)
+                text = OVERWRITTEN if in_part else f"{OVERWRITTEN}; or the rest of g is never looked at"
+                return Mistake("overwritten", text, rank.max() > 1 or in_part)
             if np.array_equal(kept, needed & (rank == first)):
                 # A result that is heard at some entries and not at others was overwritten; one that is heard nowhere was left out.
                 if _is_heard_in_part(kept, needed):
@@ -247,7 +249,8 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
         times = np.broadcast_to(pair.needed.sum(axis=axis, keepdims=True), wrong.shape)[wrong]
         for count, how in ((1 / times, "divided"), (times, "multiplied")):
             if times.max() > times.min() and close(ratio, count):
-                text = f"is averaged in part: each contribution is {how} by the number of entries that {whose}"
+                kind = "is averaged in part" if how == "divided" else "is summed where there should be a mean"
+                text = f"{kind}: each contribution is {how} by the number of entries that {whose}"
                 return Mistake("averaged", text, True)
     yours = pair.yours[pair.needed]
     if close(yours, np.full_like(yours, yours[0])):

@@ -19,7 +19,7 @@ from ..budget import CALL, UNLIKELY, affordable
 from ..diagnosis import Mistake
 from ..family import Family
 from ..quiet import quiet
-from ..replays.settings import BACKWARD
+from ..replays.settings import BACKWARD, may_not_use
 from ..shapes import lifted
 
 LARGEST = 128  # entries
@@ -77,12 +77,14 @@ def _settings(first: Observation, x: str) -> Iterator[Family]:
         text = f"does not use {name}: it is what would be right if {name} were "
         if isinstance(given, bool) or name in ("axis", "dim"):
             continue
-        for value, how in ((HUGE, "large"), (-HUGE, "negative")) if isinstance(given, float) else ():
+        for value, how in ((HUGE, "large"), (-HUGE, "negative")) if isinstance(given, float) and may_not_use(first, name) else ():
             predict = partial(_with_setting, name=name, to=partial(_always, value=value))
             yield Family("setting", f"{text}very {how}: what is asked of it comes out the same in every call", predict)
         if isinstance(given, float) and 0 < given < 1 and given != 0.5:
             text_of_rest = f"uses 1 - {name} where {name} belongs"
             yield Family("setting", text_of_rest, partial(_with_setting, name=name, to=partial(_rest, name=name)))
+        if not may_not_use(first, name):
+            continue
         for value in ROUND if isinstance(given, float) else ():
             if value != given:
                 predict = partial(_with_setting, name=name, to=partial(_always, value=value))
@@ -131,7 +133,7 @@ def _families(first: Observation, x: str) -> Iterator[Family]:
         for k, said in ((-1, "last"), (0, "first")) if first.out.shape == shape and "out" in first.reference.rules[x][1] else ():
             text = f"uses the {said} result along {'the axis' if own else f'axis {along}'} for all, where each has its own"
             yield Family("places", text, partial(_with_one_result, axis=along, k=k))
-    for name in [n for n, value in first.settings.items() if isinstance(value, float)]:
+    for name in [n for n, value in first.settings.items() if isinstance(value, float) and may_not_use(first, n)]:
         for value in (1.0, 2.0, 0.5, 3.0):
             for power in (1, -1, 2, -2):
                 text = f"does not use {name}: it is what would be right if {name} were {number(value)}{BACKWARD}"

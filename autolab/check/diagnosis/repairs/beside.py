@@ -37,6 +37,8 @@ def with_repair(found: Mistake | None, repair: Mistake, x: str) -> Mistake:
     if repair.family == "overwritten" and found.family in SHARES:  # what is said to be a share is the last of equal parts
         return in_full(repair)
     changes = repair.every()
+    if found.text.startswith(UNUSED) and repair.doubtful:  # which was asked of the rule, and of all its gradients
+        return found
     if found.sure and (kind := unseen(found)):
         if any(c.name in kind.agrees for c in changes):
             return replace(found, text=f"{found.text}: it {in_full(repair).text}")
@@ -48,10 +50,12 @@ def with_repair(found: Mistake | None, repair: Mistake, x: str) -> Mistake:
         if change := next((c for c in changes if c.name in AGREES.get(found.family, ())), None):
             seen = found.text.replace(OVERWRITES, BUFFERED) if ALL_ADDED in change.text else found.text
             return replace(found, text=f"{seen}: it {change.text.partition('; besides')[0]}")
+        if found.text.startswith(UNUSED):  # which was asked of the rule
+            return replace(found, text=f"{found.text}. It {in_full(repair).text}", parts=(*found.parts, repair.family))
         return replace(
             found, text=f"{in_full(repair).text}. In its numbers, it {found.text}", hint=repair.family, parts=(*found.parts, repair.family)
         )
-    if "seems to have two mistakes" in found.text and repair.family != "setting":  # where one is enough
+    if any(words in found.text for words in TWO_MISTAKES) and repair.family != "setting":  # where one is enough
         return in_full(repair)
     first, *more = found.every()
     guesses = [first, *(f for f in more if A_STEP not in f.text)]
@@ -62,7 +66,8 @@ def with_repair(found: Mistake | None, repair: Mistake, x: str) -> Mistake:
     guess, change = next((pair for pair in nearest if _kinship(*pair) < FAR), (guesses[0], changes[0]))
     agreed = _kinship(guess, change) < FAR
     said = [change.text.partition("; besides")[0] if "; besides" in guess.text else change.text, guess.text.format(x=x)]
-    text = ". Perhaps it ".join(said) if agreed or not _may_be_chance(change, guess) else ". Or it ".join(said[::-1])
+    is_first = agreed or not (repair.doubtful or _may_be_chance(change, guess))
+    text = ". Perhaps it ".join(said) if is_first else ". Or it ".join(said[::-1])
     others = [f for f in guesses if agreed and f is not guess and f.exact and not _say_the_same(f, guess)][:1]
     text = ". Or it ".join([text, *(f.text.format(x=x) for f in others)])
     parts = (*(f.name for f in others), *found.parts, change.name)
@@ -256,9 +261,11 @@ def _stores(o: Observation) -> tuple[bool, bool] | None:
     parts = list(ast.walk(node))
     written = [part.targets[0] for part in parts if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript)]
     sets = any(not _are_apart(a, b) for a, b in combinations(written, 2))
+    added = [part.target for part in parts if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Subscript)]
+    sets |= any(not _are_apart(a, b) for a in written for b in added)
     sets |= any(isinstance(part, ast.Call) and getattr(part.func, "attr", "") in SETTERS for part in parts)
     sets |= any(isinstance(part, (ast.For, ast.While)) for part in parts)
-    return sets, any(isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Subscript) for part in parts)
+    return sets, bool(added)
 
 
 def _are_apart(one: Any, other: Any) -> bool:
@@ -295,7 +302,9 @@ KIN = [{"term sign", "sign"}, {"size", "constant"}, {"number", "constant"}, {"sc
        {"setting", "factor"}, {"setting", "number"}]  # fmt: skip
 LEFT_OUT = {"factor", "power", "term", "constant", "term sign", "division", "diagonal only"}
 SHARPER = {"axis", "places", "size", "mask"}
-PUT_IN = ("a running sum of", "another term in the place of")
+UNUSED = "does not use "
+TWO_MISTAKES = ("seems to have two mistakes", "has the same mistake in two places")
+PUT_IN = ("a running sum of", "another term in the place of", "one more divisor of")
 # What is true of a gradient, and says where to look and not what was written.
 SYMPTOMS = ("nothing arrives there", "is never looked at", "as if it were a constant", "in one sum",
             "is not brought back", "whatever its size is", "forward applied to g", "of several contributions")  # fmt: skip

@@ -137,6 +137,9 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(
             1, "flipped" if name == "roll" else "scan", f"the other direction in {quote}", ("direction", name), _reversed_scan(site, name)
         )
+    if name in ALONE and is_array(site.value):
+        text = f"each entry without its own part, as what comes before it alone, in {quote}"
+        yield Edit(1.2, "places", text, ("before", name), lambda do, a, k, n, m=is_method: _without_its_own(do, a, k, name, m))
     if name == "roll":
         yield Edit(1.1, "places", f"nothing that comes round the end in {quote}", ("not round",), _not_round)
     if name == "permute" or (name == "transpose" and (site.args[1:] or (is_method and site.args))):
@@ -153,6 +156,7 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
         for key in pool.settings & pool.sizes.keys():
             text = f"a count from another number in {quote}"
             yield Edit(1.3, "number", text, ("count", key), lambda do, a, k, n, f=pool.sizes[key]: do(*a, **k) + f(n))
+        yield Edit(1.4, "number", f"half a step more in {quote}", ("count", 0.5), then(lambda v: v + 0.5))
     if name in ("tril", "triu"):
         for k in (-1, 0, 1):
             yield Edit(
@@ -160,6 +164,18 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
             )
     if name == "einsum" and isinstance(site.args[0], str):
         yield from _einsums(site, quote)
+
+
+ALONE = {"cumsum": 0.0, "cumprod": 1.0}  # and what is there before the first
+
+
+def _without_its_own(do: Any, args: tuple, kwargs: Mapping[str, Any], name: str, is_method: bool) -> Any:
+    rest = args if is_method else args[1:]
+    axis = kwargs.get("axis", kwargs.get("dim", rest[0] if rest else None))
+    value = do(*args, **kwargs)
+    before = value.swapaxes(axis or 0, 0) * 0 + ALONE[name]
+    before[1:] = value.swapaxes(axis or 0, 0)[:-1]
+    return before.swapaxes(axis or 0, 0)
 
 
 def _helpers(site: Site, name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -278,7 +294,7 @@ def _ranges(site: Site, quote: str) -> Iterator[Edit]:
         "both - 1": lambda r: range(r.start - 1, r.stop - 1, r.step), "from 0": lambda r: range(0, r.stop, r.step),
     }  # fmt: skip
     for key, other in others.items():
-        yield Edit(1, "places", text, ("range", key), then(other))
+        yield Edit(1.05, "places", text, ("range", key), then(other))
     yield Edit(1, "scan", f"the other direction in {quote}", ("range", "reversed"), then(lambda r: r[::-1]))
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from ...run.candidate import LocalCandidate
 from ...run.observation import TOLERANCE, Observation, error
 from ...run.reference import sum_to
-from .schema import SLOWER, Schema, Site
+from .schema import IN_PLACE, SLOWER, Schema, Site, store, store_in_place
 
 FOR_A_CALL = 25  # what a call costs besides, in questions
+WRITES = (store, store_in_place, *IN_PLACE.values())
 LONG = 200  # questions in one run: then few changes can be tried, and those of its loops come first
 
 
@@ -32,6 +33,8 @@ class ChangedRule:
         self.rule = candidate.with_methods(self.schema.methods)
         asked = sorted(self.first.reference.differentiable(), key=x.__ne__)  # x first, which is wrong
         self.right = [[y for y in asked if every or y == x or self.was_right(o, y)] for o in observations]
+        self.wrong = [[y for y in asked if y not in right and not o.failed] for o, right in zip(observations, self.right, strict=True)]
+        self.still_wrong: set[str] = set()  # the other inputs whose gradient a change leaves wrong
 
     @property
     def is_long(self) -> bool:
@@ -63,16 +66,20 @@ class ChangedRule:
             return None
         return dict(zip(o.reference.inputs, gradients, strict=False))
 
-    def with_value(self, site: Site, function: Callable[[Any], Any]) -> np.ndarray | None:
-        """The gradient in the first call, with something else at this place."""
-        got = self.call(self.first, {site.number: lambda do, a, k, names: function(do(*a, **k))})
-        return None if got is None else got[self.x]
+    def perturbed(self, site: Site, function: Callable[[Any], Any]) -> dict[str, Any] | None:
+        """The gradients in the first call with something else at this place, or with another value written there."""
+        if site.do in WRITES:
+            return self.call(self.first, {site.number: lambda do, a, k, names: do(*a[:-1], function(a[-1]), **k)})
+        return self.call(self.first, {site.number: lambda do, a, k, names: function(do(*a, **k))})
 
     def is_repaired(self, k: int, changes: Mapping[int, Callable]) -> bool:
         """Is the gradient right in this call, and what was right before?"""
         o = self.observations[k]
         got = self.call(o, changes)
-        return got is not None and all(self.is_right(o, got, y) or (y == self.x and self.is_unsummed(o, got[y])) for y in self.right[k])
+        if got is None or not all(self.is_right(o, got, y) or (y == self.x and self.is_unsummed(o, got[y])) for y in self.right[k]):
+            return False
+        self.still_wrong.update(y for y in self.wrong[k] if not self.is_right(o, got, y))
+        return True
 
     def is_right(self, o: Observation, got: Mapping[str, Any], x: str) -> bool:
         """Is this gradient right? Most are not, and differ from the right one where that is largest."""

@@ -18,7 +18,7 @@ import numpy as np
 from ...run.reference import sum_to
 from .brackets import brackets
 from .calls import AXIS_FIRST, axes, calls
-from .indices import indices, is_written_into, lost_indices, stores
+from .indices import indices, is_written_into, lost_indices, stores, turns_for_numbers
 from .of_forward import of_forward
 from .schema import Site, same
 from .statements import assignments, earlier_values, loops, moves, taken_apart
@@ -71,9 +71,9 @@ def _names(site: Site, pool: Pool) -> Iterator[Edit]:
         return
     name, text = site.node.id, f"another value in the place of `{site.node.id}`"
     for other, value in site.names.items():
-        if other != name and value is not site.value and kind_of(value) == kind:
+        if other != name and (value is not site.value or is_number(value)) and kind_of(value) == kind:
             family = "variable" if kind == "array" else "size"
-            cost = 1.0 if shape_of(value) == shape_of(site.value) else 1.5
+            cost = 1.0 if shape_of(value) == shape_of(site.value) else 1.8
             yield Edit(cost, family, text, ("name", name, other), lambda do, a, k, names, other=other: names[other])
     for step in (1, -1) if is_number(site.value) else ():
         more = "more" if step > 0 else "less"
@@ -83,14 +83,14 @@ def _names(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(1.3, "setting", f"1 - {name} in the place of `{name}`", ("rest", name), then(lambda v: 1 - v))
     if kind == "size":
         multiple = f"a multiple of `{name}`"
-        yield Edit(1.7, "places", multiple, ("multiple", name, 2), then(lambda v: 2 * v))
+        yield Edit(1.9, "places", multiple, ("multiple", name, 2), then(lambda v: 2 * v))
         for key, size in pool.sizes.items():
-            yield Edit(2, "places", multiple, ("multiple", name, key), lambda do, a, k, names, f=size: do(*a) * f(names))
+            yield Edit(2.2, "places", multiple, ("multiple", name, key), lambda do, a, k, names, f=size: do(*a) * f(names))
         others = {n for n, v in site.names.items() if is_number(v) and n != name}
         for other in sorted(others if _is_place(site) else others & pool.settings):
             for times, sign in ((1, 1), (1, -1), (2, 1), (2, -1)):
                 text = f"`{name}` {'plus' if sign > 0 else 'less'} {'twice ' * (times > 1)}`{other}`"
-                yield Edit(1.8 + times / 10, "places", text, ("sum of sizes", name, other, times * sign),
+                yield Edit(2.2 + times / 10, "places", text, ("sum of sizes", name, other, times * sign),
                            lambda do, a, k, names, n=other, m=times * sign: do(*a) + m * names[n])  # fmt: skip
     for key, value_of in (pool.arrays if kind == "array" else pool.sizes if kind == "size" else {}).items():
         if key not in site.names:
@@ -113,7 +113,7 @@ def _is_place(site: Site) -> bool:
     parent = site.parents[0]
     if isinstance(parent, (ast.Assign, ast.AugAssign)):  # of what is written
         return parent.value is not site.node
-    return isinstance(parent, (ast.Subscript, ast.Slice)) or (isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "range")
+    return isinstance(parent, (ast.Subscript, ast.Slice)) or _is_range(parent)
 
 
 def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -123,7 +123,7 @@ def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
     family = "number"
     if isinstance(parent, ast.Subscript) and isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape":
         family = "size"
-    elif isinstance(parent, (ast.Subscript, ast.Slice)):
+    elif isinstance(parent, (ast.Subscript, ast.Slice)) or any(_is_range(p) for p in site.parents[:2]):
         family = "places"
     elif _is_axis(site):
         family = "axis"
@@ -141,11 +141,15 @@ def _numbers(site: Site, pool: Pool) -> Iterator[Edit]:
     for m in dict.fromkeys(near + small):
         if m != n and (isinstance(n, float) or m == int(m) or family not in ("places",)):
             m = int(m) if isinstance(n, int) and m == int(m) else m
-            cost = 1.3 if m == 0 and takes_away(site) else 1 if m in near[:9] else 1.4
+            cost = 1.3 if m == 0 and takes_away(site) else 1 if m in near[:9] else 1.9
             said = turned if m == -n else f"no shift by {site.text()}" if shift and m == 0 else text
             yield Edit(cost, family, said, ("number", n, m), lambda do, a, k, names, m=m: m)
     for key, size in pool.sizes.items():
-        yield Edit(1.3, "size" if family == "number" else family, text, ("number", n, key), lambda do, a, k, names, f=size: f(names))
+        yield Edit(1.6, "size" if family == "number" else family, text, ("number", n, key), lambda do, a, k, names, f=size: f(names))
+
+
+def _is_range(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range"
 
 
 def takes_away(site: Site) -> bool:
@@ -201,9 +205,9 @@ def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
     }  # fmt: skip
     said = {"term sign": "the other sign in", "elementwise": "the other kind of product in"}
     for family, function in others.get(kind, ()):
-        cost = 1.1 if family in ("operation", "elementwise") else 1
+        cost = 1.6 if family == "operation" else 1.1 if family == "elementwise" else 1
         if all(map(is_number, site.args)):  # n - (n - 1) is 1: of numbers many are right by chance
-            cost = 1.3
+            cost = max(cost, 1.3)
         yield Edit(cost, family, f"{said.get(family, 'another operation in')} {quote}", ("operator", kind, function), instead(function))
     if kind in (ast.Sub, ast.Div, ast.MatMult, ast.Pow):
         family = {ast.Sub: "term sign", ast.Div: "division", ast.MatMult: "order"}.get(kind, "power")
@@ -397,21 +401,21 @@ def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
                    then(lambda v, a=axis: flipped(flipped(v, a).cumsum(a), a)))  # fmt: skip
 
 
-def _some(value: Any) -> Any:
-    """The value, if it is not 0 everywhere: then nothing is missing, and it should not be there."""
-    if not np.any(value):
+def _some(value: Any, before: Any = 1) -> Any:
+    """The value, if it is not 0 everywhere where it was not before: then nothing is missing, and it should not be there."""
+    if not np.any(value) and np.any(before):
         raise LookupError("nothing is left of it")
     return value
 
 
 OF_AN_ARRAY: tuple[tuple[float, str, str, Callable], ...] = (
-    (2, "factor", "one more factor in", operator.mul), (2.2, "factor", "one more divisor of", operator.truediv),
-    (3, "term", "one more term beside", operator.add), (3, "term", "one more term beside", operator.sub),
+    (2.05, "factor", "one more factor in", operator.mul), (2.3, "factor", "one more divisor of", operator.truediv),
+    (2.1, "term", "one more term beside", operator.add), (2.2, "term", "one more term beside", operator.sub),
     (3.2, "term sign", "another term in the place of", lambda v, w: w - v), (3, "factor", "one more factor in", lambda v, w: v * w**2),
     (3, "factor", "one more divisor of", lambda v, w: v / w**2),
 )  # fmt: skip
 OF_A_SIZE: tuple[tuple[float, str, str, Callable], ...] = (
-    (2, "scale", "a size or a setting as a divisor of", operator.truediv),
+    (2.05, "scale", "a size or a setting as a divisor of", operator.truediv),
     (2.2, "scale", "a size or a setting as a factor of", operator.mul),
 )  # fmt: skip
 
@@ -426,18 +430,47 @@ def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
         for key, value_of in values.items():
             for number, (cost, family, what, way) in enumerate(ways):
                 if is_sum or not family.startswith("term"):
-                    change = lambda do, a, k, n, f=value_of, way=way: _some(way(do(*a, **k), f(n)))
+                    change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
                     yield Edit(cost, family, f"{what} {quote}", (number, key, family), change)
+                if number == 0 and values is pool.arrays and _is_a_column(value_of, site):
+                    column = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), with_axis(f(n), -1))
+                    yield Edit(cost + 0.05, family, f"{what} {quote}", (number, key, family, "column"), column)
     for mask, (value, value_of) in pool.masks.items() if is_array(site.value) else ():
         if not is_mask(value, site.value):
             continue
-        times: Change = lambda do, a, k, n, f=value_of: _some(do(*a, **k) * f(n))
+        times: Change = lambda do, a, k, n, f=value_of: _put_in(operator.mul, do(*a, **k), f(n))
         yield Edit(2, "mask", f"the mask `{mask}` as a factor of {quote}", ("masked", mask), times)
     for c in (2, 0.5, 3, 4, 1 / 3, 0.25, *UNITS):
         said = "another unit of angles, or another logarithm, in" if c in UNITS else "one more number as a factor of"
-        yield Edit(2, "constant", f"{said} {quote}", ("times", c), then(lambda v, c=c: v * c))
+        yield Edit(2.3, "constant", f"{said} {quote}", ("times", c), then(lambda v, c=c: v * c))
     for c in (1, -1, 0.5, 1e-5, 1e-8, 1e-6, 1e-12):
         yield Edit(3 if abs(c) == 1 else 3.5, "term", f"one more number added to {quote}", ("plus", c), then(lambda v, c=c: _some(v + c)))
+
+
+def _settings(site: Site, pool: Pool) -> Iterator[Edit]:
+    """A setting as one more factor or divisor, which is soon forgotten."""
+    if not (is_array(site.value) or isinstance(site.value, float)) or not _is_whole(site) or is_written_into(site):
+        return
+    for name in sorted(pool.settings):
+        if isinstance(value_of := site.names.get(name), float) and value_of != 1:
+            for what, way in (("one more factor in", operator.mul), ("one more divisor of", operator.truediv)):
+                change = lambda do, a, k, n, name=name, way=way: _put_in(way, do(*a, **k), n[name])
+                yield Edit(1.45, "factor", f"{what} {quote_of(site)}", ("setting", name, way), change)
+
+
+def _put_in(way: Callable, value: Any, other: Any) -> Any:
+    if way in (operator.add, operator.sub) and np.array_equal(value, other):
+        raise LookupError("twice a value, or nothing of it, is a factor")
+    return _some(way(value, other), value)
+
+
+def _is_a_column(value_of: Callable, site: Site) -> bool:
+    """Has the value one number for each row of this place?"""
+    try:
+        shape, of_site = shape_of(value_of(site.names)), shape_of(site.value)
+    except Exception:  # of another call it is not known here
+        return False
+    return 0 < len(shape) < len(of_site) and shape == of_site[: len(shape)]
 
 
 UNITS = (math.pi / 180, 180 / math.pi, math.log(10), 1 / math.log(10), math.log(2), 1 / math.log(2))
@@ -447,7 +480,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "1 - v": ("term", lambda v: 1 - v), "abs": ("function", abs), "1 - v^2": ("power", lambda v: 1 - v**2),
     "cube": ("power", lambda v: v**3), "reciprocal square": ("power", lambda v: 1 / v**2), "power 3/2": ("power", lambda v: v**1.5),
     "v (1 - v)": ("factor", lambda v: v * (1 - v)), "logistic": ("function", lambda v: 1 / (1 + elementwise("exp", -v))),
-    "1 - e^-v": ("function", lambda v: 1 - elementwise("exp", -v)),
+    "unit": ("normalisation", lambda v: v / (v * v).sum(-1)[..., None] ** 0.5), "1 - e^-v": ("function", lambda v: 1 - elementwise("exp", -v)),
     **{name: ("function", lambda v, name=name: elementwise(name, v)) for name in ("exp", "log", "sign", "tanh", "cos", "sin")},
 }  # fmt: skip
 
@@ -461,7 +494,8 @@ def _squares(site: Site, pool: Pool) -> Iterator[Edit]:
 def _values(site: Site, pool: Pool) -> Iterator[Edit]:
     """Another function of the value in its place."""
     if (is_array(site.value) or isinstance(site.value, float)) and not is_written_into(site):
-        said = {"power": "a power of", "term": "one more term beside", "factor": "one more factor beside"}
+        said = {"power": "a power of", "term": "one more term beside", "factor": "one more factor beside",
+                "normalisation": "a division by its length of"}  # fmt: skip
         for name, (family, function) in FUNCTIONS.items():
             text = f"{said.get(family, 'a function of')} {quote_of(site)}"
             yield Edit(3, family, text, ("f", name), then(lambda v, f=function: _some(f(v))))
@@ -476,5 +510,5 @@ def _with_identity(value: np.ndarray) -> np.ndarray:
 
 UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
 LIKELY_LOOKS = (_names, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes, loops, indices,
-                lost_indices, stores, assignments, taken_apart, _returned, _turns, _squares)  # fmt: skip
+                turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, _squares, _settings)  # fmt: skip
 UNLIKELY_LOOKS = (_orders, of_forward, _factors, _values)

@@ -23,6 +23,8 @@ def exchanges(groups: Mapping[Any, Pairs]) -> Iterator[tuple[Edit, Pairs]]:
         back = groups.get((key[0], key[2], key[1]), ())
         for function in {site.function for _, site in pairs} & {site.function for _, site in back}:
             one, other = ([(e, s) for e, s in side if s.function == function] for side in (pairs, back))
+            if key[0] == "number" and len(one) * len(other) > MOST:
+                yield from _alike(key, one, other)
             if 0 < len(one) <= MOST and 0 < len(other) <= MOST:
                 edit = Edit(
                     COSTS[key[0]], KINDS[key[0]], f"`{key[1]}` and `{key[2]}` in each other's places", ("exchanged", key), one[0][0].change
@@ -30,4 +32,13 @@ def exchanges(groups: Mapping[Any, Pairs]) -> Iterator[tuple[Edit, Pairs]]:
                 yield edit, (*one, *other)
                 if 1 < len(one) * len(other) <= MOST:
                     for a, b in itertools.product(one, other):
-                        yield edit._replace(cost=edit.cost + 0.2), (a, b)
+                        yield edit._replace(cost=edit.cost + 0.6), (a, b)
+
+
+def _alike(key: Any, one: Pairs, other: Pairs) -> Iterator[tuple[Edit, Pairs]]:
+    """Of many numbers those two in expressions that are the same but for them: P[i, 1] and P[i, 2]."""
+    for (edit, a), (back, b) in itertools.product(one, other):
+        around, instead = a.text(a.parents[0]), b.text(b.parents[0])
+        if around != instead and around.replace(a.text(), "") == instead.replace(b.text(), ""):
+            said = f"`{around}` and `{instead}` in each other's places"
+            yield Edit(1.15, "order", said, ("exchanged", key, a.number), edit.change), ((edit, a), (back, b))

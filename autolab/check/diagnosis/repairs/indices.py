@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .schema import IN_PLACE, Site, store, store_in_place
+from .schema import IN_PLACE, Site, same, store, store_in_place
 from .values import Change, Edit, Pool, instead, is_array, is_number, quote_of, shape_of, short
 
 
@@ -23,7 +23,8 @@ def indices(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(1.1, "places", text, ("wrapped",), lambda do, a, k, n: 0 * do(*a) if is_number(a[1]) and a[1] == -1 else do(*a))
     for key, other in _other_indices(index, site.args[0]):
         said = WHERE.get(key[-1] if isinstance(key, tuple) and len(key) == 2 else "", "another index in")
-        yield Edit(1.2, "places", f"{said} {quote}", ("index", key), lambda do, a, k, n, f=other: do(a[0], f(a[1])))
+        cost = 1.04 if said in (WHERE[1], WHERE[-1]) else 1.2
+        yield Edit(cost, "places", f"{said} {quote}", ("index", key), lambda do, a, k, n, f=other: do(a[0], f(a[1])))
     if is_number(index) and is_array(site.args[0]) and any(turns(site)):
         for said, first in _before_the_first(site, pool):
             text = f"the place before the one in {quote}, and {said} before the first"
@@ -34,6 +35,15 @@ def indices(site: Site, pool: Pool) -> Iterator[Edit]:
         for key, shape in pool.shapes.items():
             text = f"each entry added at its index, and not taken from there, in {quote}"
             yield Edit(1.4, "mask", text, ("scattered", key), lambda do, a, k, names, f=shape: _scattered(a[0], a[1], f(names)))
+
+
+def turns_for_numbers(site: Site, pool: Pool) -> Iterator[Edit]:
+    """The entry of this turn of a loop, or the one before, for the one that a number names."""
+    if site.do is same and type(site.value) is int and isinstance(site.parents[0], ast.Subscript):
+        for name in turns(site):
+            for less, said in ((0, f"`{name}`"), (1, f"`{name}` less 1")):
+                text = f"{said} in the place of {site.text()}"
+                yield Edit(1.2 + less / 10, "places", text, ("number", site.value, name, less), lambda do, a, k, n, i=name, m=less: n[i] - m)
 
 
 def _before_the_first(site: Site, pool: Pool) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -88,17 +98,23 @@ def _other_indices(index: Any, array: Any) -> Iterator[tuple[Any, Callable[..., 
                 yield (i, step), put(i, lambda p, s=step: p + s)
             yield (i, "other end"), put(i, lambda p: -1 - p)
         elif isinstance(part, slice):
-            for start, stop in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1)):
+            for start, stop in STEPS:
                 yield (i, start, stop), put(i, lambda p, a=start, b=stop: _moved(p, a, b))
             yield (i, "backwards"), put(i, lambda p: slice(p.stop, p.start, -1 if p.step is None else None))
         elif isinstance(part, np.ndarray) and part.dtype == bool:
             yield (i, "not"), put(i, lambda p: ~p)
+    if sum(isinstance(part, slice) for part in parts) > 1:
+        for start, stop in STEPS:
+            yield ("all", start, stop), lambda now, a=start, b=stop: tuple(_moved(p, a, b) if isinstance(p, slice) else p for p in now)
     if len(parts) > 1 and len(parts) < 5:
         for order in itertools.permutations(range(len(parts))):
             if order != tuple(range(len(parts))):
                 yield order, lambda now, order=order: tuple(now[k] for k in order)
     if len(parts) == 1 and parts[0] is not None and getattr(array, "ndim", 0) > 1:
         yield "second axis", lambda now: (slice(None), now)
+
+
+STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))  # of the two ends of a slice
 
 
 def _moved(part: slice, start: int, stop: int) -> slice:

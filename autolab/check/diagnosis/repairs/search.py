@@ -17,15 +17,17 @@ from ...run.observation import TOLERANCE, Observation, error
 from ..diagnosis import Mistake
 from ..family import Family
 from ..quiet import quiet
+from ..smaller import smaller_call
 from .changed_rule import ChangedRule
 from .sentences import said
 from .slopes import Slopes
 from .trials import Trial, Trials
 
-MOST = 60_000  # questions that the sites of a rule ask in the searches of one check
+MOST, MOST_LONG = 120_000, 250_000  # questions that the sites of a rule ask in the searches of one check; of one with long loops
 LEAST = 12_000  # of them, where other inputs have had theirs
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 TWO_SLIPS = 0.6  # what a change costs more that leaves another mistake
+ONE_OF_SEVERAL = 0.6  # and one after which the gradient for another input is still wrong: one slip may be behind both
 
 
 @quiet
@@ -41,14 +43,12 @@ def find_repair(observations: Sequence[Observation], x: str, every: bool = False
     search = Search(calls, x, candidate, every)
     if not search.rule.schema.methods:
         return None
-    try:
-        with search.rule.rule.batch():
-            found = search.run() if search.rule.note() else []
-    except TooLong:
+    if not (is_the_same := search.note()):
         return None
-    finally:
-        first.reference.repairing += search.rule.work
-        search.rule.schema.names.clear()  # the changed functions live in it, and it in them
+    if search.rule.is_long and not every and (small := smaller_call(first, x)):
+        search = Search([small, *calls], x, candidate)
+        is_the_same = search.note()
+    found = search.found() if is_the_same else []
     if not found:
         return None
     best, others = found[0], found[1:2]
@@ -77,7 +77,7 @@ def _mistake(best: Trial, others: Sequence[Trial], sure: bool) -> Mistake:
     text, *more = (f"would be right with {said(trial.edit, trial.sites)}" for trial in (best, *others))
     also = tuple(Family(other.edit.family, words) for other, words in zip(others, more, strict=True))
     text += "; besides, it is not summed over the axes that forward stretched" if best.is_unsummed else ""
-    return Mistake(best.edit.family, text, sure=sure, also=also, hint="exchanged" if "each other's places" in text else "")
+    return Mistake(best.edit.family, text, sure=sure, also=also, doubtful=best.is_partial, hint="exchanged" if "each other's places" in text else "")
 
 
 class Search:
@@ -87,8 +87,33 @@ class Search:
         self.rule = ChangedRule(observations, x, candidate, every)
         self.slopes = Slopes(self.rule)
         self.trials = Trials(self.rule, self.slopes)
-        self.most = max(MOST - self.rule.first.reference.repairing, LEAST)
+        self.spent = self.rule.first.reference.repairing  # on the gradients for other inputs
         self.complete = False  # was every other change tried that is as likely?
+        self.is_settled = False  # was one found that leaves no other gradient wrong?
+
+    def note(self) -> bool:
+        """Run the rule unchanged: does it answer as before?"""
+        try:
+            with self.rule.rule.batch():
+                return self.rule.note()
+        except TooLong:
+            return False
+
+    def found(self) -> list[Trial]:
+        """What `run` finds, in time."""
+        try:
+            with self.rule.rule.batch():
+                return self.run()
+        except TooLong:
+            return []
+        finally:
+            self.rule.first.reference.repairing += self.rule.work
+            self.rule.schema.names.clear()  # the changed functions live in it, and it in them
+
+    @property
+    def most(self) -> int:
+        """How many questions may be asked."""
+        return max((MOST_LONG if self.rule.is_long else MOST) - self.spent, LEAST)
 
     def run(self) -> list[Trial]:
         """The cheapest changes after which the gradient is right in all calls, one of each family."""
@@ -100,24 +125,28 @@ class Search:
             tried.add(what)
             if self.rule.work > self.most or (found and trial.cost > found[0].cost):
                 break
-            is_said = any(trial.edit.family == t.edit.family and not t.is_unsummed for t in found)
+            is_said = any(trial.edit.family == t.edit.family and not (t.is_unsummed or t.is_partial) for t in found)
             if is_said or not self.slopes.may_mend(trial.edit, trial.sites):
                 continue
             self.rule.unsummed = False
+            self.rule.still_wrong.clear()
             if all(self.rule.is_repaired(k, trial.changes) for k in range(len(self.rule.observations))):
-                two = self.rule.unsummed
-                found.append(trial._replace(cost=trial.cost + TWO_SLIPS * two, is_unsummed=two))
+                two, partial = self.rule.unsummed, bool(self.rule.still_wrong)
+                self.is_settled |= not partial
+                more = TWO_SLIPS * two + ONE_OF_SEVERAL * partial
+                found.append(trial._replace(cost=trial.cost + more, is_unsummed=two, is_partial=partial))
                 found.sort(key=lambda trial: trial.cost)
-        return [trial for trial in found if trial.cost == found[0].cost]
+        families = {trial.edit.family: trial for trial in reversed(found) if trial.cost == found[0].cost}
+        return sorted(families.values(), key=found.index)
 
     def _in_turn(self, found: list[Trial]) -> Iterator[Trial]:
         """The likeliest changes, and all others only if none of them was found: without those no change is certain."""
         self.complete = all(sure for *_, sure in self.rule.first.reference.repaired)
         yield from self.trials.known() if self.rule.first.reference.repaired else ()
-        if not found:
+        if not self.is_settled:
             self.complete = False
-        if not found and self.rule.is_long:
-            yield from itertools.takewhile(lambda _: self.rule.work < self.most / 2, self.trials.of_loops())
-        if not found:
+        if not self.is_settled and self.rule.is_long:
+            yield from itertools.takewhile(lambda _: self.rule.work < self.most / 3, self.trials.of_loops())
+        if not self.is_settled:
             self.complete = True
             yield from self.trials.all()

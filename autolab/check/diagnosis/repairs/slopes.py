@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .changed_rule import ChangedRule
+from ...run.observation import TOLERANCE
+from .changed_rule import WRITES, ChangedRule
 from .edits import takes_away
-from .schema import IN_PLACE, Site, same, store, store_in_place
-from .values import Edit, is_array, is_number
+from .schema import Site, same
+from .values import Edit, is_array, is_number, shape_of
 
-PERTURBED = 1.3717  # a factor that no rule has
+PERTURBED, FROM_0 = 1.3717, 0.4139  # a factor that no rule has; and what 0, which a factor leaves as it is, becomes
 FORETOLD = 10  # what it costs to work out what a change would give, in questions
-WRITES = (store, store_in_place, *IN_PLACE.values())
 REPEATED = (ast.For, ast.While, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.Lambda)
 
 
@@ -27,12 +28,29 @@ class Slopes:
         self.rule, self.first, self.x = rule, rule.first, rule.x
         self.matters: dict[int, bool] = {}
         self.of_site: dict[int, np.ndarray] = {}
+        self.too_narrow: set[int] = set()  # the sites that leave some wrong entries as they are, whatever is there
 
     def may_matter(self, site: Site) -> bool:
-        """Does what comes back change with this place? Of a block or of an array in a long rule it is not asked."""
+        """Does what comes back change with this place, and nothing that is right already? Of a block it is not asked.
+
+        In a long rule, where each run costs much, the whole expression that it is in is asked, which many of them share.
+        """
         if site.number not in self.matters:
-            self.matters[site.number] = bool(site.block) or (self.rule.is_long and is_array(site.value)) or self._counts(site)
+            whole = self._whole(site) if self.rule.is_long else site
+            self.matters[site.number] = bool(site.block) or (self._counts(site) if whole is site else self.may_matter(whole))
+            if whole.number in self.too_narrow:
+                self.too_narrow.add(site.number)
         return self.matters[site.number]
+
+    def _whole(self, site: Site) -> Site:
+        """The largest expression around a place that is no list of several."""
+        around = itertools.takewhile(lambda node: not isinstance(node, (ast.Tuple, ast.List, ast.Lambda, *REPEATED)), site.parents)
+        numbers = [node.number for node in around if hasattr(node, "number")]
+        return self.rule.schema.sites[numbers[-1]] if numbers else site
+
+    def may_be_enough(self, site: Site) -> bool:
+        """May a change of this place alone make all wrong entries right?"""
+        return site.number not in self.too_narrow
 
     def may_mend(self, edit: Edit, sites: tuple[Site, ...]) -> bool:
         """Is it not known beforehand that it mends nothing?"""
@@ -66,16 +84,32 @@ class Slopes:
 
     def _counts(self, site: Site) -> bool:
         """Does what comes back change with the value of this place? If it does, a slope is looked for."""
-        value = site.value
-        if self.first.failed or not (is_array(value) or is_number(value)):
+        o, value = self.first, site.value
+        if o.failed or not (is_array(value) or is_number(value) or site.do in WRITES):
             return True
-        got, now = self.rule.with_value(site, lambda v: v * PERTURBED), self.first.got[self.x]
-        is_zero = isinstance(now, np.ndarray) and not now.any()  # then nothing is seen of a factor
-        if got is not None and not isinstance(value, int) and not is_zero and np.array_equal(got, now, equal_nan=True):
+        got, now = self.rule.perturbed(site, _moved), o.got[self.x]
+        if got is None:
+            return True
+        if self._harms(got):
             return False
-        if got is not None and now is not None and got.shape == now.shape == self.first.want[self.x].shape and self._runs_once(site):
-            self._look_for_slope(site, got)
+        a = got[self.x]
+        if not isinstance(value, int) and now is not None and now.any() and np.array_equal(a, now, equal_nan=True):
+            return False
+        if a is not None and now is not None and a.shape == now.shape == o.want[self.x].shape:
+            if self._runs_once(site):
+                self._look_for_slope(site, a)
+            if is_array(value) and np.any((a == now) & (np.abs(self.missing) > TOLERANCE * np.abs(o.want[self.x]).max())):
+                self.too_narrow.add(site.number)
         return True
+
+    def _harms(self, got: Mapping[str, Any]) -> bool:
+        """Does another gradient change, which is right in all calls?"""
+        return any(not np.array_equal(got[y], self.first.got[y]) for y in self._right)
+
+    @cached_property
+    def _right(self) -> set[str]:
+        """The other inputs whose gradient is right in all calls."""
+        return set.intersection(*map(set, self.rule.right)) - {self.x}
 
     def _look_for_slope(self, site: Site, perturbed: np.ndarray) -> None:
         """Is the gradient a straight line in this value, entry by entry?"""
@@ -83,16 +117,12 @@ class Slopes:
         step: Any = 1.0
         if not is_number(value):
             step = (1.5 + np.cos(np.arange(value.size))).reshape(value.shape) * (np.abs(value).max(initial=0.0) or 1.0)
-        moved = self.rule.with_value(site, lambda v: v + step)
+        moved = (self.rule.perturbed(site, lambda v: v + step) or {}).get(self.x)
         if moved is None or moved.shape != now.shape or not _stretches(np.shape(value), now.shape):
             return
         slope = (moved - now) / step
         size = max(np.abs(now).max(initial=0.0), np.abs(moved).max(initial=0.0))
-        is_straight = slope.any() and np.abs(now + slope * value * (PERTURBED - 1) - perturbed).max() <= 1e-9 * size
-        if is_straight and not np.all(value):  # a factor leaves a 0 as it is
-            further = self.rule.with_value(site, lambda v: v - PERTURBED * step)
-            is_straight = further is not None and np.abs(now - PERTURBED * (moved - now) - further).max() <= 1e-9 * size
-        if is_straight:
+        if slope.any() and np.abs(now + slope * (_moved(value) - value) - perturbed).max() <= 1e-9 * size:
             self.of_site[site.number] = slope
 
     def _runs_once(self, site: Site) -> bool:
@@ -107,6 +137,13 @@ class Slopes:
         """Is no array changed in its place?"""
         sites = (site for site in self.rule.schema.visited() if not site.block)
         return not any(site.do in WRITES or isinstance(site.parents[0], ast.Expr) or "out" in site.kwargs for site in sites)
+
+
+def _moved(value: Any) -> Any:
+    """Other numbers, none of them the same."""
+    if is_number(value):
+        return value * PERTURBED if value else FROM_0
+    return value * PERTURBED + (value == 0) * (FROM_0 * float(abs(value).max() or 1.0)) if shape_of(value) and value.size else value * PERTURBED
 
 
 def _is_written(site: Site) -> bool:

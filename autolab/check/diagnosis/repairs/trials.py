@@ -17,9 +17,13 @@ from .pools import Pools
 from .schema import Site
 from .slopes import Slopes
 from .values import Edit
+from .words import Words
 
 OF_A_HELPER = 0.5  # what a change of a helper costs more
 EVERYWHERE = 0.6  # what the same change at several places costs more
+OF_LOOPS = 1.22  # up to here a change of a loop goes before all others
+AS_IN_FORWARD = 0.4  # what a change costs more in what forward works out in the same words
+NOT_OF_G, FACTORS = 0.03, {"factor", "scale", "constant"}  # a factor is left out where g is multiplied by it, as a rule
 MOST_STORES = 5  # of which each two are tried
 ALIKE = {"store": 0.05}  # who writes `=` for `+=`, writes it in every line
 
@@ -32,6 +36,7 @@ class Trial(NamedTuple):
     pairs: tuple[tuple[Edit, Site], ...]
     rank: int = 0  # among those of one place, if a place may not have all of its own tried before the next one
     is_unsummed: bool = False  # right but for the sum over the axes that forward stretched
+    is_partial: bool = False  # another gradient is still wrong
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -57,6 +62,7 @@ class Trials:
         forward = [f for name, f in candidate.methods.items() if name != "backward"] if candidate.judges_forward else []
         self.of_forward = {name for f in forward for name in _names_in(f)}  # what is right there is right
         self.likely: dict[int, list[Edit]] = {}  # of each site
+        self.words = Words(rule.first.reference)
 
     def all(self, belongs: Callable[[Site], bool] = lambda site: True) -> Iterator[Trial]:
         """Every change at one place of these, and the same change at all places where it can be made, by its cost."""
@@ -75,18 +81,21 @@ class Trials:
         return (trial for trial in self.all(lambda site: site.number in numbers) if trial.edit.key in keys)
 
     def of_loops(self) -> Iterator[Trial]:
-        """What a loop gives a name, statements, which are few, and the heads of loops."""
+        """The likely changes of what a loop gives a name, of statements, which are few, and of the heads of loops."""
         yield from (trial for trial in self.all(_is_assigned_in_a_loop) if trial.edit.key[0] == "assigned")
-        yield from self.all(lambda site: bool(site.block))
-        yield from self.all(lambda site: not site.block and (_is_of_a_head(site) or _is_assigned_in_a_loop(site)))
+        for belongs in (lambda site: bool(site.block), lambda site: not site.block and (_is_of_a_head(site) or _is_assigned_in_a_loop(site))):
+            yield from (t for t in itertools.takewhile(lambda t: t.cost < OF_LOOPS, self.all(belongs)) if t.edit.family != "places")
 
     def _made(self, sites: Iterable[Site], edits_of: Callable[[Site], Iterable[Edit]]) -> list[Trial]:
         groups: dict[Any, list[tuple[Edit, Site]]] = defaultdict(list)
         found: list[Trial] = []
         for site in sites:
-            more, is_long = OF_A_HELPER * site.is_helper, self.rule.is_long
+            more, is_long = OF_A_HELPER * site.is_helper + AS_IN_FORWARD * self.words.are_of_forward(site), self.rule.is_long
             for rank, edit in enumerate(edits_of(site)):
-                found.append(Trial(edit.cost + more, edit, ((edit, site),), rank * is_long))
+                if edit.family in FACTORS and (edit.cost >= UNLIKELY or edit.key[0] == "setting") and not self.words.come_from_g(site):
+                    edit = edit._replace(cost=edit.cost + NOT_OF_G)
+                if self.slopes.may_be_enough(site) or edit.others:
+                    found.append(Trial(edit.cost + more, edit, ((edit, site),), rank * is_long))
                 groups[edit.key].append((edit, site))
         found += (Trial(edit.cost, edit, tuple(pairs)) for edit, pairs in exchanges(groups))
         for every in groups.values():

@@ -46,7 +46,7 @@ def _lost_on_arrival(o: Observation, known: Lines, line: Any) -> Iterator[tuple[
 def _missing(o: Observation, way: tuple[str, list[int]]) -> str:
     row, others = way
     beside = " and ".join(o.reference.inputs[k] for k in others)
-    return f". What comes back through {row}{f' with {beside}' if beside else ''} is missing, in every step"
+    return f". What comes back through {row}{f' to what {beside} is combined with' if beside else ''} is missing, in every step"
 
 
 def _one_source(tape: Tape, node: Node, s: list[Any], value: Any, k: int) -> Any:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...run.candidate import LocalCandidate
 from ...run.observation import Observation, number
+from ...run.reference import parameters
 from ..family import Family
 from .loops import LIMIT, MANY, counts_turns
 
@@ -49,6 +51,29 @@ SEVERAL: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
+def may_not_use(o: Observation, name: str) -> bool:
+    """Does the rule give the same for another value of a setting, with the same result of forward? True where that cannot be asked."""
+    if ("may not use", name) not in o.memo:
+        o.memo["may not use", name] = _gives_the_same(o, name)
+    return o.memo["may not use", name]
+
+
+def _gives_the_same(o: Observation, name: str) -> bool:
+    candidate, value = getattr(o.ask, "candidate", None), o.settings.get(name)
+    if not isinstance(candidate, LocalCandidate) or candidate.judges_forward or type(value) not in (int, float):
+        return True
+    if name not in parameters(candidate.methods["backward"]):
+        return True
+    o.reference.count(o.reference.weight)
+    settings = {**o.settings, name: value + 1 if isinstance(value, int) else 1.0625 * value + 0.03125}
+    answers = candidate.attempt(tuple(o.inputs), settings, o.g, np.array(o.out))
+    return answers is None or all(_alike(got, o.got[y]) for y, got in zip(o.reference.inputs, answers[1], strict=False))
+
+
+def _alike(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))
+
+
 def other_settings(first: Observation, x: str) -> Iterator[Family]:
     """Every way to take another value of a setting that explains the first call."""
     for name, given in first.settings.items():
@@ -57,6 +82,9 @@ def other_settings(first: Observation, x: str) -> Iterator[Family]:
         for predict, besides in ((_as_if, ""), (_in_backward, BACKWARD)):
             tried: list[tuple[Any, bool]] = []
             for text, source, to in _values(first, name, given):
+                is_unused = source != name or text.startswith(NOT_USED.format(name))
+                if is_unused and predict is _as_if and not may_not_use(first, name):
+                    continue
                 try:
                     value = to(first.settings[source])
                     fits = next((fit for seen, fit in tried if type(seen) is type(value) and seen == value), None)
@@ -84,6 +112,7 @@ def _never_reached(first: Observation, x: str, name: str, given: Any, predict: C
     return 0.0
 
 
+NOT_USED = "does not use {}"
 BACKWARD = ", though the result of forward that it uses is right"
 
 
@@ -91,7 +120,7 @@ def _other_call(first: Observation, x: str) -> Iterator[Family]:
     """All settings at once as another call has them: numbers that were written into the rule."""
     for settings in first.memo.get(("settings", "all"), ()):
         changed = [name for name, value in settings.items() if name in first.settings and first.settings[name] != value]
-        if len(changed) < 2 or any(name in POSITIONS for name in changed):
+        if len(changed) < 2 or any(name in POSITIONS or not may_not_use(first, name) for name in changed):
             continue
         said = " and ".join(f"{name} were {number_or(settings[name])}" for name in changed)
         text = f"does not use {' and '.join(changed)}: it is what would be right if {said} in every call"
