@@ -14,7 +14,7 @@ from ..diagnosis.explain import explain
 from ..diagnosis.failures import explain_failures
 from ..diagnosis.gradients.jacobian_rows import Jacobians, is_linear, jacobians
 from ..run.cases import broadcast_for
-from ..run.observation import RIGHT, close, error_of
+from ..run.observation import RIGHT, close, error_of, observe
 from ..run.runs import CaseRun, how_not_linear, worst_result
 from . import picture
 from .points import FOR_SOME_G, OUT_OF_RANGE, PART, SLIP, STRETCHED, credit, families_seen, weighted
@@ -267,8 +267,22 @@ class Properties(SideEffects):
                 if lost.any():
                     return self._unstable(run, x, f"The gradient for {x} is not finite {where}")
                 said = f"received {got[at]:.6g}, expected {right[at]:.6g}"
+                if self._is_of_g(run, x):
+                    text = f"The gradient for {x} is right for some incoming gradients g, and not for others: {said}"
+                    self.diagnoses.append(diagnosis("mask from g", "certain", text, input=x, where=run.where, worst=worst_place([run.first], x)))
+                    return text
                 return self._unstable(run, x, f"The gradient for {x} is right for ordinary numbers, and not {where}: {said}")
         return ""
+
+    def _is_of_g(self, run: CaseRun, x: str) -> bool:
+        """Is it wrong for ordinary numbers, too, where g is the one that came in here?"""
+        for other in self.plain:
+            if other.first and _shapes(other) == _shapes(run) and other.case.settings == run.case.settings:
+                g = run.case.upstream[0]
+                answer = self.candidate.call(other.case.inputs, other.case.settings, (g,))
+                o = observe(self.reference, other.names, g, None if answer.fault else answer.gradients[0])
+                return o.failed or error_of(o, x) > RIGHT
+        return False
 
     def _unstable(self, run: CaseRun, x: str | None, text: str) -> str:
         worst = worst_place([run.first], x) if x and run.first else None
@@ -283,7 +297,7 @@ class Properties(SideEffects):
         kept = error_of(first, x) <= RIGHT and close(later.got[x], self.reference.gradient(x, later.g, first.names))
         if not kept and self.reference.elementwise and np.shape(later.got[x]) == later.g.shape == first.g.shape:
             slope, before = later.got[x] / later.g, first.got[x] / first.g  # also of inputs that came before this check
-            kept = close(slope, before) and bool(np.ptp(slope) > 1e-6)
+            kept = close(slope, before) and bool(np.ptp(slope) > 1e-6) and not close(later.want[x] / later.g, first.want[x] / first.g)
         if not kept:
             return None
         text = f"The gradient for {x} stays the derivative for other inputs, those of an earlier call: something is kept from call to call"

@@ -61,12 +61,23 @@ class Curve:
 @quiet
 def find_regions(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """Right but for one interval, or two, in what a formula may ask for; which, and what is there. Or wrong by a number in each."""
-    found = _regions(wrong, x)
+    found = _regions(wrong, x) if _is_entry_by_entry(wrong[0], x) else None
     others = [o for o in wrong if o.settings != wrong[0].settings]
     if not found or not others or not NUMBER.search(found.text):
         return found
     again = _regions([o for o in others if o.settings == others[0].settings], x)
     return replace(found, text=_in_settings(found.text, again.text if again else "", wrong[0].settings, others[0].settings))
+
+
+def _is_entry_by_entry(o: Observation, x: str) -> bool:
+    """Does each entry of g come to its own place alone? Where g is turned round, a place says nothing of its input."""
+    got = o.got[x]
+    if o.ask is None or not o.reference.elementwise or got.shape != o.g.shape or o.g.size < 2:
+        return True
+    other = np.array(o.g)
+    other.flat[0] *= 1.5
+    answers = o.ask([other])
+    return not answers or answers[0][x] is None or np.array_equal(answers[0][x].flat[1:], got.flat[1:], equal_nan=True)
 
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\.?\w)")
