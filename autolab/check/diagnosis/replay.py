@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .step_names import StepNames
+from .step_names import StepNames, instruction
 
 ALONG = ("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "argsort")
 PLAIN = ("__getitem__", "reshape", "ravel", "flatten", "astype", "copy", "repeat", "squeeze", "take", "clip", "round", "diagonal", "dot")
@@ -224,8 +224,8 @@ def line_of_caller() -> tuple[Any, ...]:
         frame = frame.f_back
     caller = frame.f_back
     if caller is None or str(caller.f_globals.get("__name__")).startswith(ENGINE):
-        return frame.f_code, frame.f_lasti, 0
-    return frame.f_code, frame.f_lasti, caller.f_lasti
+        return frame.f_code, instruction(frame), 0
+    return frame.f_code, instruction(frame), instruction(caller)
 
 
 class Asking(np.ndarray):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from autolab.formula import statement_at
@@ -60,9 +60,29 @@ def frames_up_to(runner: CodeType) -> Frames:
     while frame is not None and frame.f_code is not runner:
         name = frame.f_globals.get("__name__", "")
         if not name.startswith(LIBRARIES) or name.startswith(WITH_FORMULAS):
-            found.append((frame.f_code, frame.f_lasti))
+            found.append((frame.f_code, instruction(frame)))
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(found)
+
+
+def instruction(frame: FrameType) -> int:
+    """Where a frame is: of the instructions of one expression the first.
+
+    A call is two of them, and which of the two a frame is at changes once Python has seen what is called a few times.
+    """
+    firsts = _firsts(frame.f_code)
+    return firsts[frame.f_lasti // 2] if firsts else frame.f_lasti
+
+
+@lru_cache(maxsize=4096)
+def _firsts(code: CodeType) -> list[int]:
+    """For each instruction the first of those in a row that come from the same place in the source."""
+    found: list[int] = []
+    before = None
+    for k, place in enumerate(code.co_positions() if code.co_linetable else ()):
+        found.append(found[-1] if place == before and place[2] is not None else 2 * k)  # Python may run without columns
+        before = place
+    return found
 
 
 @dataclass(eq=False)

@@ -480,7 +480,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "1 - v": ("term", lambda v: 1 - v), "abs": ("function", abs), "1 - v^2": ("power", lambda v: 1 - v**2),
     "cube": ("power", lambda v: v**3), "reciprocal square": ("power", lambda v: 1 / v**2), "power 3/2": ("power", lambda v: v**1.5),
     "v (1 - v)": ("factor", lambda v: v * (1 - v)), "logistic": ("function", lambda v: 1 / (1 + elementwise("exp", -v))),
-    "unit": ("normalisation", lambda v: v / (v * v).sum(-1)[..., None] ** 0.5), "1 - e^-v": ("function", lambda v: 1 - elementwise("exp", -v)),
+    "1 - e^-v": ("function", lambda v: 1 - elementwise("exp", -v)),
     **{name: ("function", lambda v, name=name: elementwise(name, v)) for name in ("exp", "log", "sign", "tanh", "cos", "sin")},
 }  # fmt: skip
 
@@ -491,11 +491,17 @@ def _squares(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(1.4, "power", f"a power of {quote_of(site)}", ("f", "square"), then(lambda v: _some(v**2)))
 
 
+def _units(site: Site, pool: Pool) -> Iterator[Edit]:
+    """A direction: a vector, or each of several, divided by its length."""
+    if is_array(site.value) and shape_of(site.value)[-1:] in ((2,), (3,), (4,)) and not is_written_into(site) and _is_whole(site):
+        text = f"a unit vector, divided by its length, in the place of {quote_of(site)}"
+        yield Edit(2.02, "normalisation", text, ("unit",), then(lambda v: v / (v * v).sum(-1)[..., None] ** 0.5))
+
+
 def _values(site: Site, pool: Pool) -> Iterator[Edit]:
     """Another function of the value in its place."""
     if (is_array(site.value) or isinstance(site.value, float)) and not is_written_into(site):
-        said = {"power": "a power of", "term": "one more term beside", "factor": "one more factor beside",
-                "normalisation": "a division by its length of"}  # fmt: skip
+        said = {"power": "a power of", "term": "one more term beside", "factor": "one more factor beside"}
         for name, (family, function) in FUNCTIONS.items():
             text = f"{said.get(family, 'a function of')} {quote_of(site)}"
             yield Edit(3, family, text, ("f", name), then(lambda v, f=function: _some(f(v))))
@@ -511,4 +517,4 @@ def _with_identity(value: np.ndarray) -> np.ndarray:
 UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
 LIKELY_LOOKS = (_names, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes, loops, indices,
                 turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, _squares, _settings)  # fmt: skip
-UNLIKELY_LOOKS = (_orders, of_forward, _factors, _values)
+UNLIKELY_LOOKS = (_units, _orders, of_forward, _factors, _values)

@@ -103,8 +103,11 @@ def assigned(site: Site, node: Any) -> Any:
     """What a name is given, if the function gives it one value and that is an expression; another node is itself."""
     if not isinstance(node, ast.Name):
         return node
-    every = [n for n in ast.walk(site.parents[-1]) if isinstance(n, (ast.Assign, ast.AugAssign, ast.For))]
-    stored = [n for n in every if any(isinstance(t, ast.Name) and t.id == node.id for t in _targets(n))]
+    function: Any = site.parents[-1]
+    if not hasattr(function, "stored"):
+        every = [n for n in ast.walk(function) if isinstance(n, (ast.Assign, ast.AugAssign, ast.For))]
+        function.stored = [(n, {t.id for t in _targets(n) if isinstance(t, ast.Name)}) for n in every]
+    stored = [n for n, names in function.stored if node.id in names]
     if len(stored) != 1 or not isinstance(stored[0], ast.Assign):
         return node
     value: Any = stored[0].value

@@ -26,6 +26,7 @@ class Words:
         self.known: dict[ast.AST, bool] = {}
         self.given = {*reference.inputs, *reference.settings, "out", "ctx", "self"}
         self.of_g: dict[ast.AST, set[str]] = {}  # in each function, the names that g goes into
+        self.sites: dict[int, bool] = {}  # does g go into what they work out?
 
     def are_of_forward(self, site: Site) -> bool:
         """Is the place in a statement that gives a name, or an entry, what forward works out, too?"""
@@ -39,6 +40,11 @@ class Words:
 
     def come_from_g(self, site: Site) -> bool:
         """Does g go into what the place works out?"""
+        if site.number not in self.sites:
+            self.sites[site.number] = self._come_from_g(site)
+        return self.sites[site.number]
+
+    def _come_from_g(self, site: Site) -> bool:
         function: Any = site.parents[-1]
         if function not in self.of_g:
             arguments = [a.arg for a in function.args.args] if hasattr(function, "args") else []

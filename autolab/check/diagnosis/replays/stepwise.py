@@ -21,7 +21,7 @@ from autolab.autograd import no_grad
 from autolab.engine.apply import dispatch
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
-from autolab.rules.index import gather
+from autolab.rules.index import gather, select
 from autolab.torch_api.creation import from_numpy
 
 from ...run.observation import close
@@ -32,7 +32,7 @@ from ..formulas.mutants import mutants
 from ..step_names import Frames, StepNames, frames_up_to, row_in_words
 from .rounding import Noise
 
-MOST_STEPS = 40
+MOST_STEPS = 44
 SORTS = {"sort", "topk"}
 NUDGE = 1e-6
 
@@ -185,9 +185,30 @@ class Chain:
     def created(self, tensor: Tensor) -> None:
         """The engine says that a tensor is made of numbers: a constant, which no step gives."""
 
+    def overwritten(self, target: Tensor, result: Tensor) -> None:
+        """The engine says that one value is about to be written into the memory of another: from then on that name means this value."""
+        if target.view_info is not None or target.payload.dtype != result.payload.dtype or id(result) not in self._places:
+            raise CannotTrace("a part of an array is written into")
+        old = target.payload
+        kept = np.array(old)
+        self.values = [kept if value is old else value for value in self.values]
+        for step in self.steps:
+            step.names = {name: kept if value is old else value for name, value in step.names.items()}
+            step.names["raw"] = [kept if value is old else value for value in step.names["raw"]]
+        self._places[id(target)] = self._places[id(result)]
+        self._kept.append(target)
+
+    def leave(self, why: str) -> None:
+        """The engine says that what comes next is not made of rows alone."""
+        raise CannotTrace(why)
+
     def operation(self, op: Any, args: Any, settings: Mapping[str, Any]) -> Any:
         """Run one row, and note it: the engine calls this for each."""
         result = dispatch(op, args, dict(settings))
+        if op.name == "unbind":
+            axis = settings["axis"] % np.ndim(args[0].payload)
+            keys = [(slice(None),) * axis + (i,) for i in range(len(result))]
+            return tuple(self._noted(select, args, {"key": key}, part, "select") for key, part in zip(keys, result, strict=True))
         if op.name in SORTS:  # the entries at the places that it gives
             return self._noted(gather, (args[0], result[1]), {"axis": settings["axis"]}, result[0], op.name), result[1]
         return self._noted(op, args, settings, result, op.name)

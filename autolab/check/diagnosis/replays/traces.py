@@ -25,10 +25,11 @@ from autolab.transforms.dual import rule_arguments
 from ...run.reference import sum_to
 from ..formulas.textbook import Rule
 from ..replay import Asking, CannotReplay, Tape, Unnoted
-from ..step_names import Frames, StepNames, frames_up_to, row_in_words
+from ..step_names import Frames, StepNames, frames_up_to, instruction, row_in_words
 
 MOST_ROWS = 120
 LIBRARY = "autolab."
+ENGINE = ("autolab.engine.", "autolab.fast.")
 
 
 @dataclass(eq=False)
@@ -191,10 +192,14 @@ def _opaque(tape: Tape, function: Callable, arguments: Any) -> Any:
 
 
 def _line() -> tuple[Any, ...]:
-    """The line outside of the library that is running, and those inside that it came through."""
+    """The line outside of the library that is running, and those inside that it came through.
+
+    Not those of the engine: it takes another way once functions are written out for an operation.
+    """
     frame = sys._getframe(2)
     inside = []
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(LIBRARY):  # generated code has no file
-        inside.append(frame.f_lasti)
+    while frame.f_back and (name := frame.f_globals.get("__name__", "")).startswith(LIBRARY):  # generated code has no file
+        if not name.startswith(ENGINE):
+            inside.append(instruction(frame))
         frame = frame.f_back
-    return frame.f_code, frame.f_lasti, *inside
+    return frame.f_code, instruction(frame), *inside
