@@ -266,12 +266,16 @@ def pattern(runs: Sequence[CaseRun]) -> tuple[str, str] | None:
 
 
 def setting_of_wrong_calls(calls: Sequence[Observation], wrong: Sequence[bool]) -> str:
-    """With which value of which setting a rule is wrong, and with no other; nothing if there is none."""
+    """With which value of which setting a rule is wrong, and with no other; nothing if there is none. Several may change together."""
     names = sorted({name for o in calls for name in o.settings}, key=lambda name: (name in ("axis", "dim"), name))  # an axis is seldom why
     if all(wrong) or not all(name in o.names for o in calls for name in names):
         return ""
-    every = (answer for name in names for answer in _of_setting(name, [o.names[name] for o in calls]))
-    return next((text for _, text, expected in every if expected == [*wrong]), "")
+    fits = [[text for _, text, expected in _of_setting(name, [o.names[name] for o in calls]) if expected == [*wrong]] for name in names]
+    first = next((texts[0] for texts in fits if texts), "")
+    start = first.partition(" where ")[0]
+    alike = [next((text for text in texts if text.startswith(start)), "") for texts in fits]
+    others = [text.partition(" where ")[2] for text in alike if text and text != first]
+    return " and ".join([first, *others]) if first else ""
 
 
 def _patterns(names: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str, Any]]) -> Iterator[Answer]:

@@ -525,8 +525,9 @@ def find_small_error(wrong: Observations, x: str) -> Mistake | None:
     small = [name for name, value in wrong[0].settings.items() if isinstance(value, float) and 0 < abs(value) < SMALL_STEP]
     if small and not wrong[0].reference.elementwise:
         return Mistake("number", f"{text}a term that is small where {small[0]} is small is missing or another one{OF_STEPS}")
-    return Mistake("number", text + "a small number such as eps appears in it, a rounded constant, or an approximation")
+    return Mistake("number", text + OF_LITTLE)
 
 
+OF_LITTLE = "a small number such as eps appears in it, a rounded constant or an approximation, or a small contribution is lost or elsewhere"
 SMALL_STEP = 0.5
 OF_STEPS = ", as where a step takes a new value for the old one, or goes back in another order, or a number such as eps is wrong"

@@ -63,7 +63,7 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
         origin = origin or _of_two_sizes(ratios[0], wrong[0], x)
         origin += root and f"{root}, as large in every call"
         if _known_number(ratios[0]) and not wrong[0].reference.elementwise:
-            origin += _or_setting(ratios[0], wrong[0]) + _or_size(ratios[0], sizes)
+            origin += _or_setting(ratios[0], wrong) + _or_size(ratios[0], sizes)
         hint = "reciprocal" if constant_in_words(ratios[0]) else "scale" if root else ""
         return Mistake(
             "constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True, hint=hint
@@ -89,10 +89,10 @@ def _of_two_sizes(ratio: float, o: Observation, x: str) -> str:
     return ""
 
 
-def _or_setting(c: float, o: Observation) -> str:
+def _or_setting(c: float, wrong: list[Observation]) -> str:
     """A setting that is this number in every call, or one over it."""
-    for name, value in o.settings.items():
-        if isinstance(value, float) and value not in (0, 1):
+    for name, value in wrong[0].settings.items():
+        if isinstance(value, float) and value not in (0, 1) and all(o.settings.get(name) == value for o in wrong):
             for number_of, how in ((1 / value, "is missing"), (value, "is there once too often")):
                 if math.isclose(abs(c), abs(number_of), rel_tol=1e-9):
                     return f", or {name}, a setting, {how}"

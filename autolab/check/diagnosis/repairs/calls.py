@@ -148,6 +148,9 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
         shape = site.args[0] if isinstance(site.args[0], tuple) else site.args
         if len(shape_of(site.do.__self__)) == len(shape) == 2:
             yield Edit(1, "permutation", f"a transpose for `{name}` in {quote}", (name, "T"), lambda do, a, k, n: transposed(do.__self__))
+        for i, j in itertools.combinations(range(len(shape)), 2) if len(shape) > 2 and all(map(is_number, shape)) else ():
+            text = f"the axes in another order, and then exchanged, in {quote}"
+            yield Edit(1.3, "permutation", text, (name, i, j), lambda do, a, k, n, i=i, j=j: _in_another_order(do, a, i, j))
     if name == "range" and site.args:
         yield from _ranges(site, quote)
     if name == "arange":
@@ -164,6 +167,12 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
             )
     if name == "einsum" and isinstance(site.args[0], str):
         yield from _einsums(site, quote)
+
+
+def _in_another_order(do: Any, args: tuple, i: int, j: int) -> Any:
+    shape = list(args[0] if isinstance(args[0], tuple) else args)
+    shape[i], shape[j] = shape[j], shape[i]
+    return do(tuple(shape)).swapaxes(i, j)
 
 
 ALONE = {"cumsum": 0.0, "cumprod": 1.0}  # and what is there before the first

@@ -19,6 +19,7 @@ from ...run.reference import sum_to
 from .brackets import brackets
 from .calls import AXIS_FIRST, axes, calls
 from .indices import indices, is_written_into, lost_indices, stores, turns_for_numbers
+from .names_of_forward import of_forward_by_name
 from .of_forward import of_forward
 from .schema import Site, same
 from .statements import assignments, earlier_values, loops, moves, taken_apart
@@ -304,6 +305,7 @@ def _sizes(site: Site, pool: Pool) -> Iterator[Edit]:
             true = True if "bool" in str(value.dtype) else 1
             text = f"the number of entries where `{mask}` is {true} in the place of {quote}"
             yield Edit(1.4, "mask", text, ("counted", mask), lambda do, a, k, names, f=value_of: f(names).sum(-1)[..., None])
+            yield Edit(1.35, "mask", text, ("counted", mask, "all"), lambda do, a, k, names, f=value_of: f(names).sum())
 
 
 # ---------- what is given back
@@ -409,11 +411,19 @@ def _some(value: Any, before: Any = 1) -> Any:
 
 
 OF_AN_ARRAY: tuple[tuple[float, str, str, Callable], ...] = (
-    (2.05, "factor", "one more factor in", operator.mul), (2.3, "factor", "one more divisor of", operator.truediv),
+    (2.05, "factor", "one more factor in", operator.mul), (2.15, "factor", "one more divisor of", operator.truediv),
     (2.1, "term", "one more term beside", operator.add), (2.2, "term", "one more term beside", operator.sub),
     (3.2, "term sign", "another term in the place of", lambda v, w: w - v), (3, "factor", "one more factor in", lambda v, w: v * w**2),
-    (3, "factor", "one more divisor of", lambda v, w: v / w**2),
-)  # fmt: skip
+    (3, "factor", "one more divisor of", lambda v, w: v / w**2), )  # fmt: skip
+
+
+def _rest(share: Any, low: float) -> Any:
+    """1 less what is in the slope of a sigmoid or of tanh, if it may be one."""
+    if not np.all(np.asarray(share > low) & np.asarray(share < 1)):
+        raise LookupError("it is no share")
+    return 1 - share
+
+
 OF_A_SIZE: tuple[tuple[float, str, str, Callable], ...] = (
     (2.05, "scale", "a size or a setting as a divisor of", operator.truediv),
     (2.2, "scale", "a size or a setting as a factor of", operator.mul),
@@ -429,6 +439,8 @@ def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
     for values, ways in ((pool.arrays, OF_AN_ARRAY), (pool.sizes, OF_A_SIZE)):
         for key, value_of in values.items():
             for number, (cost, family, what, way) in enumerate(ways):
+                if values is pool.arrays and way in OF_A_STATEMENT and _is_a_statement_of_g(site, pool):
+                    continue
                 if is_sum or not family.startswith("term"):
                     change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
                     yield Edit(cost, family, f"{what} {quote}", (number, key, family), change)
@@ -445,6 +457,43 @@ def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(2.3, "constant", f"{said} {quote}", ("times", c), then(lambda v, c=c: v * c))
     for c in (1, -1, 0.5, 1e-5, 1e-8, 1e-6, 1e-12):
         yield Edit(3 if abs(c) == 1 else 3.5, "term", f"one more number added to {quote}", ("plus", c), then(lambda v, c=c: _some(v + c)))
+
+
+def _of_a_statement(site: Site, pool: Pool) -> Iterator[Edit]:
+    """One more factor or divisor of all that a statement makes of g: of the chain rule, that is soon left out."""
+    if not is_array(site.value) or not _is_a_statement_of_g(site, pool):
+        return
+    for key, value_of in pool.arrays.items():
+        for way, (cost, what) in OF_A_STATEMENT.items():
+            change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
+            yield Edit(cost, "factor", f"{what} {quote_of(site)}", ("of a statement", key, way), change)
+
+
+def _is_a_statement_of_g(site: Site, pool: Pool) -> bool:
+    parent = site.parents[0]
+    if not isinstance(parent, (ast.Assign, ast.AugAssign, ast.Return)):
+        return False
+    return getattr(parent.value, "was", parent.value) is site.node and pool.comes_from_g(site)
+
+
+def _slope_of_sigmoid(value: Any, share: Any) -> Any:
+    return value * _rest(share, 0) * share
+
+
+def _slope_of_tanh(value: Any, share: Any) -> Any:
+    return value * _rest(share * share, -1)
+
+
+OF_A_STATEMENT = {operator.mul: (1.62, "one more factor in"), operator.truediv: (1.64, "one more divisor of"),
+                  _slope_of_sigmoid: (1.58, "one more factor in"), _slope_of_tanh: (1.6, "one more factor in")}  # fmt: skip
+
+
+def _rests(site: Site, pool: Pool) -> Iterator[Edit]:
+    """1 less a share that gets a name: where the share and the rest are both used, each in the place of the other."""
+    if is_array(site.value) and isinstance(site.parents[0], ast.Assign) and isinstance(site.node, (ast.Call, ast.BinOp)):
+        if np.all(np.asarray(site.value > 0) & np.asarray(site.value < 1)):
+            text = f"1 less it in the place of {quote_of(site)}"
+            yield Edit(1.6, "variable", text, ("the rest", site.text()), then(lambda v: 1 - v))
 
 
 def _settings(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -515,6 +564,6 @@ def _with_identity(value: np.ndarray) -> np.ndarray:
 
 
 UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
-LIKELY_LOOKS = (_names, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes, loops, indices,
-                turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, _squares, _settings)  # fmt: skip
+LIKELY_LOOKS = (_names, of_forward_by_name, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes, loops, indices,
+                turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, _squares, _settings, _rests, _of_a_statement)  # fmt: skip
 UNLIKELY_LOOKS = (_units, _orders, of_forward, _factors, _values)

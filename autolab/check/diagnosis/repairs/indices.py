@@ -29,6 +29,8 @@ def indices(site: Site, pool: Pool) -> Iterator[Edit]:
         for said, first in _before_the_first(site, pool):
             text = f"the place before the one in {quote}, and {said} before the first"
             yield Edit(1, "places", text, ("before", said), lambda do, a, k, n, f=first: a[0][a[1] - 1] if a[1] else f(n, do(*a)))
+    for other, key, change in _ranges(site):
+        yield Edit(1.25, "places", f"{other} in {quote}", ("index", key), change)
     if hasattr(site.args[0], "ndim"):  # not np.r_, which as an operand is asked for one entry after another
         yield Edit(1.5, "places", f"no index in {quote}", ("no index",), instead(lambda a, i: a))
     if isinstance(index, np.ndarray) and index.dtype.kind == "i" and isinstance(site.args[0], np.ndarray):
@@ -114,6 +116,18 @@ def _other_indices(index: Any, array: Any) -> Iterator[tuple[Any, Callable[..., 
         yield "second axis", lambda now: (slice(None), now)
 
 
+def _ranges(site: Site) -> Iterator[tuple[str, Any, Change]]:
+    """All entries between the numbers of two loops, where the first alone is."""
+    index = site.args[1]
+    if not is_number(index) or not isinstance(site.args[0], np.ndarray):
+        return
+    names = [*dict.fromkeys(turns(site))]
+    for one, other in itertools.permutations(names, 2) if len(names) < 4 else ():
+        if site.names[one] == index:
+            change: Change = lambda do, a, k, n, i=one, j=other: do(a[0], slice(n[i], n[j]), *a[2:], **k)
+            yield f"all from `{one}` to `{other}`, and not one alone,", (one, other), change
+
+
 STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))  # of the two ends of a slice
 
 
@@ -143,6 +157,8 @@ def stores(site: Site, pool: Pool) -> Iterator[Edit]:
             yield Edit(
                 1, "places", f"another index in {quote}", ("index", key), lambda do, a, k, n, f=change: do(a[0], f(a[1]), *a[2:], **k)
             )
+        for other, key, span in _ranges(site):
+            yield Edit(1.25, "places", f"{other} in {quote}", ("index", key), span)
         yield Edit(2, "extra term", f"nothing written in {quote}", ("store", "no"), lambda do, a, k, n: None)
     elif site.do in IN_PLACE.values():
         yield Edit(1.5, "overwritten", f"one value in {quote_of(site)}", ("in place", "set"), lambda do, a, k, n: a[1])

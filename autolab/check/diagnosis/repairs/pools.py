@@ -11,16 +11,18 @@ import numpy as np
 
 from ...run.observation import Observation
 from .changed_rule import ChangedRule
+from .names_of_forward import names_of_forward, own_names
 from .of_forward import values_of_forward
 from .schema import Site
 from .values import Pool, evaluated, is_array, is_number, shape_of
+from .words import Words
 
 
 class Pools:
     """One for all places where the same names are known."""
 
-    def __init__(self, rule: ChangedRule):
-        self.rule = rule
+    def __init__(self, rule: ChangedRule, words: Words):
+        self.rule, self.words = rule, words
         self.pools: dict[tuple[str, ...], Pool] = {}
 
     def of(self, site: Site) -> Pool:
@@ -50,8 +52,9 @@ class Pools:
                 sizes["the call's", name] = lambda names, name=name: rule.observation.names[name]
         shapes = {x: lambda names, x=x: rule.observation.shape(x) for x in o.reference.inputs}
         return Pool(
-            arrays, sizes | self.sizes | self._own_sizes(site), shapes, self._masks(site), frozenset(o.reference.settings), self.forward
-        )
+            arrays, sizes | self.sizes | self._own_sizes(site), shapes, self._masks(site), frozenset(o.reference.settings),
+            self.forward, self.named, self.words.come_from_g,
+        )  # fmt: skip
 
     def _masks(self, site: Site) -> dict[str, tuple[Any, Callable]]:
         """What has True and False, or 1 and 0, for each entry: local variables, and the conditions in the same function."""
@@ -80,6 +83,15 @@ class Pools:
     def forward(self) -> dict[Any, Callable]:
         """What forward works out on its way to the result."""
         return values_of_forward(self.rule)
+
+    @cached_property
+    def named(self) -> dict[str, tuple[Any, Callable]]:
+        """What forward gives a name."""
+        rule = self.rule
+        return {
+            name: (value, lambda names, name=name: rule.rule.wrap(np.array(names_of_forward(rule.observation)[name])))
+            for name, value in own_names(rule).items()
+        }
 
     @cached_property
     def sizes(self) -> dict[Any, Callable]:

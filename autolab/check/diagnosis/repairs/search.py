@@ -23,7 +23,7 @@ from .sentences import said
 from .slopes import Slopes
 from .trials import Trial, Trials
 
-MOST, MOST_LONG = 120_000, 250_000  # questions that the sites of a rule ask in the searches of one check; of one with long loops
+MOST, MOST_LONG = 180_000, 280_000  # questions that the sites of a rule ask in the searches of one check; of one with long loops
 LEAST = 12_000  # of them, where other inputs have had theirs
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 TWO_SLIPS = 0.6  # what a change costs more that leaves another mistake

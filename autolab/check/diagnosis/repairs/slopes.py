@@ -17,6 +17,7 @@ from .schema import Site, same
 from .values import Edit, is_array, is_number, shape_of
 
 PERTURBED, FROM_0 = 1.3717, 0.4139  # a factor that no rule has; and what 0, which a factor leaves as it is, becomes
+MANY_RIGHT = 4  # one entry in so many
 FORETOLD = 10  # what it costs to work out what a change would give, in questions
 REPEATED = (ast.For, ast.While, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.Lambda)
 
@@ -29,6 +30,7 @@ class Slopes:
         self.matters: dict[int, bool] = {}
         self.of_site: dict[int, np.ndarray] = {}
         self.too_narrow: set[int] = set()  # the sites that leave some wrong entries as they are, whatever is there
+        self.too_wide: set[int] = set()  # and those that change entries which are right
 
     def may_matter(self, site: Site) -> bool:
         """Does what comes back change with this place, and nothing that is right already? Of a block it is not asked.
@@ -38,8 +40,8 @@ class Slopes:
         if site.number not in self.matters:
             whole = self._whole(site) if self.rule.is_long else site
             self.matters[site.number] = bool(site.block) or (self._counts(site) if whole is site else self.may_matter(whole))
-            if whole.number in self.too_narrow:
-                self.too_narrow.add(site.number)
+            for some in (self.too_narrow, self.too_wide):
+                some |= {site.number} if whole.number in some else set()
         return self.matters[site.number]
 
     def _whole(self, site: Site) -> Site:
@@ -98,9 +100,16 @@ class Slopes:
         if a is not None and now is not None and a.shape == now.shape == o.want[self.x].shape:
             if self._runs_once(site):
                 self._look_for_slope(site, a)
-            if is_array(value) and np.any((a == now) & (np.abs(self.missing) > TOLERANCE * np.abs(o.want[self.x]).max())):
+            if is_array(value) and np.any((a == now) & ~self._is_right):
                 self.too_narrow.add(site.number)
+            if a.size <= MANY_RIGHT * self._is_right.sum() and np.any(a[self._is_right] != now[self._is_right]):
+                self.too_wide.add(site.number)
         return True
+
+    @cached_property
+    def _is_right(self) -> np.ndarray:
+        """Which entries are right in the first call."""
+        return np.abs(self.missing) <= TOLERANCE * np.abs(self.first.want[self.x]).max()
 
     def _harms(self, got: Mapping[str, Any]) -> bool:
         """Does another gradient change, which is right in all calls?"""

@@ -6,7 +6,7 @@ import ast
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -17,13 +17,18 @@ from .pools import Pools
 from .schema import Site
 from .slopes import Slopes
 from .values import Edit
-from .words import Words
+from .words import Words, without_numbers
 
+MOST_ALIKE = 6  # lines
+TOO_WIDE = 0.4  # what a change costs more at a place that all entries go through, where many are right already
+EVERYWHERE_ALIKE = {"factor", "scale", "constant", "number", "variable", "power", "function", "division", "sign", "term sign", "term",
+                    "extra term", "operation", "setting", "reciprocal", "swapped", "size"}  # changes of every entry, or of none
+AT_ONCE = "of forward"  # a change that is made wherever it can be
 OF_A_HELPER = 0.5  # what a change of a helper costs more
 EVERYWHERE = 0.6  # what the same change at several places costs more
 OF_LOOPS = 1.22  # up to here a change of a loop goes before all others
 AS_IN_FORWARD = 0.4  # what a change costs more in what forward works out in the same words
-NOT_OF_G, FACTORS = 0.03, {"factor", "scale", "constant"}  # a factor is left out where g is multiplied by it, as a rule
+NOT_OF_G, FACTORS = 0.2, {"factor", "scale", "constant"}  # a factor is left out where g is multiplied by it, as a rule
 MOST_STORES = 5  # of which each two are tried
 ALIKE = {"store": 0.05}  # who writes `=` for `+=`, writes it in every line
 
@@ -57,12 +62,12 @@ class Trials:
     """All changes of a rule that may mend it."""
 
     def __init__(self, rule: ChangedRule, slopes: Slopes):
-        self.rule, self.slopes, self.pools = rule, slopes, Pools(rule)
+        self.words = Words(rule.first.reference)
+        self.rule, self.slopes, self.pools = rule, slopes, Pools(rule, self.words)
         candidate = rule.candidate
         forward = [f for name, f in candidate.methods.items() if name != "backward"] if candidate.judges_forward else []
         self.of_forward = {name for f in forward for name in _names_in(f)}  # what is right there is right
         self.likely: dict[int, list[Edit]] = {}  # of each site
-        self.words = Words(rule.first.reference)
 
     def all(self, belongs: Callable[[Site], bool] = lambda site: True) -> Iterator[Trial]:
         """Every change at one place of these, and the same change at all places where it can be made, by its cost."""
@@ -94,15 +99,34 @@ class Trials:
             for rank, edit in enumerate(edits_of(site)):
                 if edit.family in FACTORS and (edit.cost >= UNLIKELY or edit.key[0] == "setting") and not self.words.come_from_g(site):
                     edit = edit._replace(cost=edit.cost + NOT_OF_G)
-                if self.slopes.may_be_enough(site) or edit.others:
+                if site.number in self.slopes.too_wide and edit.family in EVERYWHERE_ALIKE:
+                    edit = edit._replace(cost=edit.cost + TOO_WIDE)
+                if edit.key[0] != AT_ONCE and (self.slopes.may_be_enough(site) or edit.others):
                     found.append(Trial(edit.cost + more, edit, ((edit, site),), rank * is_long))
                 groups[edit.key].append((edit, site))
         found += (Trial(edit.cost, edit, tuple(pairs)) for edit, pairs in exchanges(groups))
+        found += self._alike(groups)
         for every in groups.values():
+            if every[0][0].key[0] == AT_ONCE:
+                found.append(Trial(every[-1][0].cost, every[-1][0], tuple(every[::-1])))  # the last one knows what the rule has made of it
             for pairs in _together(every) if every[0][0].key[0] in TOGETHER else ():
                 more = ALIKE.get(every[0][0].key[0], EVERYWHERE)
                 found.append(Trial(every[0][0].cost + more, pairs[0][0], tuple(pairs)))
         return found
+
+    def _alike(self, groups: Mapping[Any, list[tuple[Edit, Site]]]) -> Iterator[Trial]:
+        """The same slip in lines that are the same but for the numbers in them: `g2 = k2 * (1 - y2)` and `g3 = k3 * (1 - y3)`."""
+        alike: dict[Any, list[tuple[Edit, Site]]] = defaultdict(list)
+        for key, pairs in groups.items():
+            for edit, site in pairs:
+                if place := self.words.place_without_numbers(site):
+                    alike[(*place, *(without_numbers(part) if isinstance(part, str) else part for part in key))].append((edit, site))
+        for pairs in alike.values():
+            if not 1 < len({site.node.lineno for _, site in pairs}) == len(pairs) < MOST_ALIKE:  # type: ignore[attr-defined]
+                continue
+            two = itertools.combinations(pairs, 2) if len(pairs) > 2 else ()
+            for some in (tuple(pairs), *two):
+                yield Trial(1 + some[0][0].cost / 2, some[0][0], some)
 
     def _likely_edits(self, site: Site) -> list[Edit]:
         if site.number not in self.likely:

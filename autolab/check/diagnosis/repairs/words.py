@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +27,8 @@ class Words:
         self.known: dict[ast.AST, bool] = {}
         self.given = {*reference.inputs, *reference.settings, "out", "ctx", "self"}
         self.of_g: dict[ast.AST, set[str]] = {}  # in each function, the names that g goes into
+        self.places: dict[int, tuple[Any, ...]] = {}  # without numbers
+        self.columns: dict[ast.AST, dict[tuple[int, int], int]] = {}  # of each statement, where its parts begin and end
         self.sites: dict[int, bool] = {}  # does g go into what they work out?
 
     def are_of_forward(self, site: Site) -> bool:
@@ -56,6 +59,33 @@ class Words:
                         found |= {name for target in targets for name in _names(target)}
             self.of_g[function] = found
         return not self.of_g[function].isdisjoint(_names(site.node))
+
+
+    def place_without_numbers(self, site: Site) -> tuple[Any, ...]:
+        """The statement and the place in it, both without their numbers; nothing if no name in it has one."""
+        if site.number not in self.places:
+            self.places[site.number] = self._place_without_numbers(site)
+        return self.places[site.number]
+
+    def _place_without_numbers(self, site: Site) -> tuple[Any, ...]:
+        statement = next((p for p in (site.node, *site.parents) if isinstance(p, (ast.Assign, ast.AugAssign))), None)
+        if statement is None or not any(name[-1:].isdigit() for name in _names(statement)):
+            return ()
+        if statement not in self.columns:
+            alike = [part for part in ast.walk(statement) if hasattr(part, "col_offset")]
+            ends = sorted({(part.col_offset, part.end_col_offset) for part in alike if part.lineno == statement.lineno})
+            self.columns[statement] = {end: k for k, end in enumerate(ends)}
+        node: Any = site.node
+        at = self.columns[statement].get((node.col_offset, node.end_col_offset), -1)
+        return without_numbers(site.text(statement)), type(node), at
+
+
+def without_numbers(text: str) -> str:
+    """
+    >>> without_numbers("a2 = 2 * k3 + k")
+    'a = # * k + k'
+    """
+    return re.sub(r"\b\d+(?:\.\d+)?\b", "#", re.sub(r"(?<=[A-Za-z_])\d+", "", text))
 
 
 def _names(node: ast.AST) -> set[str]:
