@@ -216,6 +216,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
+    if family and family.name == "places":  # a term that is left out is likelier
+        family, *others = sorted([family, *others], key=lambda f: f.name != "term")
     if family and family.name == "upstream ignored" and digits.hears(wrong[0], x):  # then it is not g that is lost
         if found := digits.find_cut_g(wrong, x):
             return found

@@ -202,8 +202,8 @@ def sigmoid(x):
 
 
 def with_ties(rng, shapes, settings):
-    """Small whole numbers and a half, so that every row has its maximum several times."""
-    a = rng.integers(-3, 3, shapes[0]) + 0.5
+    """A few numbers, so that every row has its maximum several times; with many digits, so that a rounded one is another."""
+    a = rng.integers(-3, 3, shapes[0]) + 0.3**0.5
     return (np.minimum(a, np.sort(a, axis=settings["axis"]).take([-2], axis=settings["axis"])),)
 
 

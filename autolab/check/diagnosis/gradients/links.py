@@ -26,6 +26,7 @@ EACH = 2  # derivatives that have to fit for each unknown number
 FITS = 1e-7  # beside the largest
 MOST_NAMED = 2  # steps in a row, of which the numbers cannot say which one it is
 
+WRONG_STEP = "has a wrong derivative of one step, that of"
 Link = tuple[int, int]  # a step, and which of its arguments
 
 
@@ -39,7 +40,7 @@ def wrong_link(o: Observation, pair: Jacobians) -> Mistake | None:
     named = list(dict.fromkeys(chain.names.name(links[0][0], every_round=len(links) > 1) for links in found))
     if not 0 < len(named) <= MOST_NAMED:
         return None
-    text = f"has a wrong derivative of one step, that of {' or of '.join(named)}: it is off by another factor from entry to entry"
+    text = f"{WRONG_STEP} {' or of '.join(named)}: it is off by another factor from entry to entry"
     return Mistake("factor", f"{text}; the rest of the chain rule is right", hint="step")
 
 

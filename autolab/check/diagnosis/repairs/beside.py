@@ -23,6 +23,7 @@ from ...run.observation import Observation
 from ..diagnosis import Mistake
 from ..family import Family
 from ..formulas.mutants import A_STEP
+from ..gradients.links import WRONG_STEP
 from ..gradients.series import LIKE_A_SERIES
 from .indices import ALL_ADDED
 
@@ -33,6 +34,8 @@ def with_repair(found: Mistake | None, repair: Mistake, x: str) -> Mistake:
     Where both are of one kind they say the same: the others are left out. Some changes mend a rule by chance, and come last.
     """
     if found is None or (any(words in found.text for words in SEEN_ONLY) and ";" not in found.text):  # a place is said after it
+        return in_full(repair)
+    if found.text.startswith(WRONG_STEP) and repair.sure:  # which says where, and what
         return in_full(repair)
     if repair.family == "overwritten" and found.family in SHARES:  # what is said to be a share is the last of equal parts
         return in_full(repair)
@@ -306,7 +309,7 @@ UNUSED = "does not use "
 TWO_MISTAKES = ("seems to have two mistakes", "has the same mistake in two places")
 PUT_IN = ("a running sum of", "another term in the place of", "one more divisor of")
 # What is true of a gradient, and says where to look and not what was written.
-SYMPTOMS = ("nothing arrives there", "is never looked at", "as if it were a constant", "in one sum",
+SYMPTOMS = ("sin and cos exchanged", "nothing arrives there", "is never looked at", "as if it were a constant", "in one sum",
             "is not brought back", "whatever its size is", "forward applied to g", "of several contributions")  # fmt: skip
 OF_NUMBERS = {"variable", "setting", "diagonal only", "upstream collapsed", "upstream only", "wrong axis"}
 OF_ENTRIES = ("where it should not be", "right except", "wrong where")

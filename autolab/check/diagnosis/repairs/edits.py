@@ -440,23 +440,28 @@ def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
         for key, value_of in values.items():
             for number, (cost, family, what, way) in enumerate(ways):
                 if values is pool.arrays and way in OF_A_STATEMENT and _is_a_statement_of_g(site, pool):
-                    continue
+                    continue  # it was tried before
                 if is_sum or not family.startswith("term"):
                     change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
                     yield Edit(cost, family, f"{what} {quote}", (number, key, family), change)
                 if number == 0 and values is pool.arrays and _is_a_column(value_of, site):
                     column = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), with_axis(f(n), -1))
                     yield Edit(cost + 0.05, family, f"{what} {quote}", (number, key, family, "column"), column)
-    for mask, (value, value_of) in pool.masks.items() if is_array(site.value) else ():
-        if not is_mask(value, site.value):
-            continue
-        times: Change = lambda do, a, k, n, f=value_of: _put_in(operator.mul, do(*a, **k), f(n))
-        yield Edit(2, "mask", f"the mask `{mask}` as a factor of {quote}", ("masked", mask), times)
     for c in (2, 0.5, 3, 4, 1 / 3, 0.25, *UNITS):
         said = "another unit of angles, or another logarithm, in" if c in UNITS else "one more number as a factor of"
         yield Edit(2.3, "constant", f"{said} {quote}", ("times", c), then(lambda v, c=c: v * c))
     for c in (1, -1, 0.5, 1e-5, 1e-8, 1e-6, 1e-12):
         yield Edit(3 if abs(c) == 1 else 3.5, "term", f"one more number added to {quote}", ("plus", c), then(lambda v, c=c: _some(v + c)))
+
+
+def _masks(site: Site, pool: Pool) -> Iterator[Edit]:
+    """A mask as one more factor."""
+    if not is_array(site.value) or not _is_whole(site) or is_written_into(site):
+        return
+    for mask, (value, value_of) in pool.masks.items():
+        if is_mask(value, site.value):
+            times: Change = lambda do, a, k, n, f=value_of: _put_in(operator.mul, do(*a, **k), f(n))
+            yield Edit(1.66, "mask", f"the mask `{mask}` as a factor of {quote_of(site)}", ("masked", mask), times)
 
 
 def _of_a_statement(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -467,6 +472,9 @@ def _of_a_statement(site: Site, pool: Pool) -> Iterator[Edit]:
         for way, (cost, what) in OF_A_STATEMENT.items():
             change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
             yield Edit(cost, "factor", f"{what} {quote_of(site)}", ("of a statement", key, way), change)
+            if way is operator.mul and _is_a_column(value_of, site):
+                column = lambda do, a, k, n, f=value_of: _put_in(operator.mul, do(*a, **k), with_axis(f(n), -1))
+                yield Edit(cost, "factor", f"{what} {quote_of(site)}", ("of a statement", key, "column"), column)
 
 
 def _is_a_statement_of_g(site: Site, pool: Pool) -> bool:
@@ -565,5 +573,5 @@ def _with_identity(value: np.ndarray) -> np.ndarray:
 
 UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
 LIKELY_LOOKS = (_names, of_forward_by_name, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes, loops, indices,
-                turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, _squares, _settings, _rests, _of_a_statement)  # fmt: skip
+                turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, _squares, _settings, _rests, _masks, _of_a_statement)  # fmt: skip
 UNLIKELY_LOOKS = (_units, _orders, of_forward, _factors, _values)

@@ -102,7 +102,8 @@ class Slopes:
                 self._look_for_slope(site, a)
             if is_array(value) and np.any((a == now) & ~self._is_right):
                 self.too_narrow.add(site.number)
-            if a.size <= MANY_RIGHT * self._is_right.sum() and np.any(a[self._is_right] != now[self._is_right]):
+            is_scaled = not is_array(value) or not bool((value == 0).any())  # what was 0 may leave entries as they are
+            if is_scaled and a.size <= MANY_RIGHT * self._is_right.sum() and np.any(a[self._is_right] != now[self._is_right]):
                 self.too_wide.add(site.number)
         return True
 

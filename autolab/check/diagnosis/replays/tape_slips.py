@@ -35,6 +35,7 @@ from .ways import Taped
 
 MOST_WORK = 6000  # operations on small arrays in a check, some microseconds each
 LEAST_WORK = 1500  # for each input
+LESS_LIKELY = ("variable", "places")  # than what is left out
 LAST_ROWS = 3  # of forward, among which its rounds are put together
 
 
@@ -403,7 +404,7 @@ def find_tape_slip(wrong: Sequence[Observation], x: str) -> Mistake | None:
         return None
     for o in wrong:
         o.memo.setdefault("slips", []).extend(found.values())
-    likely, *also = sorted(found.values(), key=lambda family: family.name == "variable")[:2]  # what is left out is likelier than exchanged
+    likely, *also = sorted(found.values(), key=lambda family: family.name in LESS_LIKELY)[:2]
     return Mistake(likely.name, likely.text, predict=likely.predict, also=tuple(also), hint=likely.hint)
 
 
