@@ -14,7 +14,7 @@ import pytest
 import autolab as torch
 from autolab.autograd import Function
 from autolab.check import Spec, check, derivative_of_forward, diagnose
-from autolab.check.diagnosis.repairs import edits, trials
+from autolab.check.diagnosis.repairs import edits, put_in, trials
 from autolab.check.diagnosis.repairs.beside import in_full
 from autolab.check.diagnosis.repairs.calls import _helpers
 from autolab.check.diagnosis.repairs.changed_rule import ChangedRule
@@ -353,7 +353,7 @@ def test_no_name_of_a_family_is_new():
     from autolab.check.api.points import CREDIT
     from autolab.check.diagnosis.repairs import calls
 
-    known = edits.FUNCTIONS.values()
+    known = put_in.FUNCTIONS.values()
     assert {family for family, _ in known} | set(calls.DROPPED.values()) | set(calls.FAMILY_OF.values()) <= set(CREDIT)
     for case in PLANTED:
         seen, _ = observations(case)

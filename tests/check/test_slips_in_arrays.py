@@ -295,7 +295,7 @@ CASES = [
     (spec(thirds, "x", ((2, 3),), ((3, 4),)), thirds_rule, "x", "has one of its terms 0.35 times as large as it should be"),
     (spec(leaky, "x k", ((4, 3), (3, 2)), ((3, 2), (2, 4))), leaky_rule, "x", "takes one side of where everywhere"),
     (spec(leaky, "x k", ((4, 3), (3, 2)), ((3, 2), (2, 4))), leaky_exchanged, "x", "the two sides of"),
-    (spec(split, "p f", ((4, 3), (2,)), ((5, 3), (2,)), domain={"p": (0.5, 2.0)}), split_rule, "p", "one of several contributions: all of them have to be added"),
+    (spec(split, "p f", ((4, 3), (2,)), ((5, 3), (2,)), domain={"p": (0.5, 2.0)}), split_rule, "p", "one of several contributions: the others are left out, and all of them have to be added"),
 ]  # fmt: skip
 
 

@@ -98,9 +98,7 @@ def without_feedback(g, goal, k, steps, dt):
 
 
 def test_a_step_of_a_long_forward_is_named_where_a_loop_has_few_rounds():
-    exercise = spec(
-        "controlled", controlled, "goal k", shapes=(((2,), (3,)),), settings=({"steps": 5, "dt": 0.2}, {"steps": 4, "dt": 0.3})
-    )
+    exercise = spec("controlled", controlled, "goal k", shapes=(((2,), (3,)),), settings=({"steps": 5, "dt": 0.2}, {"steps": 4, "dt": 0.3}))
     found = check(exercise, without_feedback).diagnoses[0]
     assert "misses one of its terms: what comes back through the difference `goal - x`" in found.text
     assert "That is seen in a smaller call, with goal (2,), k (3,), steps=2" in found.text

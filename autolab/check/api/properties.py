@@ -269,7 +269,8 @@ class Properties(SideEffects):
                 said = f"received {got[at]:.6g}, expected {right[at]:.6g}"
                 if self._is_of_g(run, x):
                     text = f"The gradient for {x} is right for some incoming gradients g, and not for others: {said}"
-                    self.diagnoses.append(diagnosis("mask from g", "certain", text, input=x, where=run.where, worst=worst_place([run.first], x)))
+                    worst = worst_place([run.first], x)
+                    self.diagnoses.append(diagnosis("mask from g", "certain", text, input=x, where=run.where, worst=worst))
                     return text
                 return self._unstable(run, x, f"The gradient for {x} is right for ordinary numbers, and not {where}: {said}")
         return ""

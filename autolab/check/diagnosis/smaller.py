@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,13 @@ Change = Callable[[list[Any], dict[str, Any], int], bool]  # of inputs and setti
 
 def _changes(o: Observation) -> Iterator[tuple[Change, tuple[int, ...]]]:
     for size in sorted({n for a in o.inputs for n in np.shape(a)}, reverse=True):
-        yield lambda inputs, settings, n, size=size: _cut(inputs, size, n), SMALL
+        yield partial(_cut, size), SMALL
     for name, value in o.settings.items():
         if type(value) is int and name not in POSITIONS:
-            yield lambda inputs, settings, n, name=name: _lowered(settings, name, n), ONE
+            yield partial(_lowered, name), ONE
 
 
-def _cut(inputs: list[Any], size: int, n: int) -> bool:
+def _cut(size: int, inputs: list[Any], settings: dict[str, Any], n: int) -> bool:
     """Every axis of this size is cut to n entries; whole numbers that count along it stay below n."""
     if n >= size or not any(size in np.shape(a) for a in inputs):
         return False
@@ -78,7 +79,7 @@ def _cut(inputs: list[Any], size: int, n: int) -> bool:
     return True
 
 
-def _lowered(settings: dict[str, Any], name: str, n: int) -> bool:
+def _lowered(name: str, inputs: list[Any], settings: dict[str, Any], n: int) -> bool:
     before, settings[name] = settings[name], min(settings[name], n)
     return settings[name] < before
 

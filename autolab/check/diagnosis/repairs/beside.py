@@ -199,6 +199,7 @@ def _has_a_loop(o: Observation) -> bool:
 
 
 OVERWRITES = ": each overwrites the one before (=), where they have to be added (+=)"
+NOT_ADDED = ": the others are left out, and all of them have to be added"
 BUFFERED = " where an index names a place more than once: += with an index adds one of them there, and loses the others"
 
 
@@ -206,7 +207,7 @@ def as_written(found: Mistake, o: Observation) -> Mistake:
     """Values that overwrite each other are said to do so only where the rule sets values, and does not add them."""
     if OVERWRITES not in found.text or (stores := _stores(o)) is None or stores[0]:
         return found
-    return replace(found, text=found.text.replace(OVERWRITES, BUFFERED if stores[1] else ": all of them have to be added"))
+    return replace(found, text=found.text.replace(OVERWRITES, BUFFERED if stores[1] else NOT_ADDED))
 
 
 def or_exchanged(found: Mistake, wrong: Sequence[Observation], x: str) -> Mistake:
@@ -267,8 +268,23 @@ def _stores(o: Observation) -> tuple[bool, bool] | None:
     added = [part.target for part in parts if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Subscript)]
     sets |= any(not _are_apart(a, b) for a in written for b in added)
     sets |= any(isinstance(part, ast.Call) and getattr(part.func, "attr", "") in SETTERS for part in parts)
-    sets |= any(isinstance(part, (ast.For, ast.While)) for part in parts)
+    sets |= any(_overwrites(part, node) for part in parts if isinstance(part, (ast.For, ast.While)))
     return sets, bool(added)
+
+
+def _overwrites(loop: Any, rule: Any) -> bool:
+    """May a turn of the loop overwrite what the turn before has left: an entry whose index the loop does not move, or a name read later?"""
+    turns = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)} if isinstance(loop, ast.For) else set()
+    inside = {id(part) for part in ast.walk(loop)}
+    read = {part.id for part in ast.walk(rule) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and id(part) not in inside}
+    for part in ast.walk(loop):
+        for target in part.targets if isinstance(part, ast.Assign) else ():
+            if isinstance(target, ast.Subscript) and turns.isdisjoint(n.id for n in ast.walk(target.slice) if isinstance(n, ast.Name)):
+                return True
+            names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            if names & read - {n.id for n in ast.walk(getattr(part, "value", part)) if isinstance(n, ast.Name)}:
+                return True
+    return False
 
 
 def _are_apart(one: Any, other: Any) -> bool:

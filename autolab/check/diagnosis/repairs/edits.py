@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,20 @@ from .calls import AXIS_FIRST, axes, calls
 from .indices import indices, is_written_into, lost_indices, stores, turns_for_numbers
 from .names_of_forward import of_forward_by_name
 from .of_forward import of_forward
+from .put_in import (
+    factors,
+    functions_of,
+    halves_of_a_product,
+    indexed_factors,
+    is_whole,
+    masks,
+    of_a_statement,
+    rests,
+    settings,
+    some,
+    squares,
+    units,
+)
 from .schema import Site, same
 from .statements import assignments, earlier_values, loops, moves, taken_apart
 from .values import (
@@ -28,7 +41,6 @@ from .values import (
     Edit,
     Pool,
     assigned,
-    elementwise,
     evaluated,
     flipped,
     instead,
@@ -198,7 +210,7 @@ def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
         ast.Sub: (("term sign", operator.add), ("operation", operator.mul), ("operation", operator.truediv)),
         ast.Mult: (("division", operator.truediv), ("operation", operator.add), ("operation", operator.sub),
                    ("elementwise", operator.matmul)),
-        ast.Div: (("division", operator.mul), ("scale", lambda a, b: _some(a // b)), ("operation", operator.add),
+        ast.Div: (("division", operator.mul), ("scale", lambda a, b: some(a // b)), ("operation", operator.add),
                   ("operation", operator.sub)),
         ast.FloorDiv: (("integer", operator.truediv),),
         ast.MatMult: (("elementwise", operator.mul),), ast.Pow: (("operation", operator.mul),),
@@ -223,6 +235,10 @@ def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
     if kind is ast.Mult and isinstance(site.node, ast.BinOp):
         yield from _taken_in(site.node.left, assigned(site, site.node.right), 1)
         yield from _taken_in(site.node.right, assigned(site, site.node.left), 0)
+    if kind is ast.Pow and all(isinstance(a, int) for a in site.args) and site.args[1] == 2:
+        for key, size in pool.sizes.items():
+            text = f"{size_in_words(key)} as one of the two factors in {quote}"
+            yield Edit(1.5, "size", text, ("one of two", key), lambda do, a, k, n, f=size: a[0] * f(n))
     family = {ast.Add: "extra term", ast.Sub: "extra term", ast.Pow: "power"}.get(kind, "factor")
     part = {"extra term": "one term less", "power": "no exponent"}.get(family, "one factor less")
     cost = 1.2
@@ -324,15 +340,7 @@ def _is_gradient(value: Any) -> bool:
     return value is None or is_array(value)
 
 
-# ---------- what may be put in
-
-
-def _is_whole(site: Site) -> bool:
-    """Is it a term, and no factor of one? A factor that is put into a product may be put anywhere in it."""
-    node, parent = site.node, site.parents[0]
-    if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.Div)):
-        return isinstance(parent.op, ast.Div) and parent.right is node and isinstance(node, ast.BinOp)
-    return not (isinstance(parent, ast.UnaryOp) or (isinstance(parent, ast.Attribute) and isinstance(node, ast.Name)))
+# ---------- the same numbers elsewhere
 
 
 def _turns(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -363,7 +371,7 @@ def _turns(site: Site, pool: Pool) -> Iterator[Edit]:
 def _is_a_term(site: Site) -> bool:
     """Is it a term, and no function that is called?"""
     parent = site.parents[0]
-    return _is_whole(site) and not (isinstance(site.node, ast.Name) and isinstance(parent, ast.Call) and parent.func is site.node)
+    return is_whole(site) and not (isinstance(site.node, ast.Name) and isinstance(parent, ast.Call) and parent.func is site.node)
 
 
 def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -397,181 +405,14 @@ def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
             "term",
             f"one more term beside {quote}: its own mean",
             ("centred", axis),
-            then(lambda v, a=axis: _some(v - v.mean(a, keepdims=True))),
+            then(lambda v, a=axis: some(v - v.mean(a, keepdims=True))),
         )
         yield Edit(3, "scan", f"a running sum of {quote}", ("running back", axis),
                    then(lambda v, a=axis: flipped(flipped(v, a).cumsum(a), a)))  # fmt: skip
 
 
-def _some(value: Any, before: Any = 1) -> Any:
-    """The value, if it is not 0 everywhere where it was not before: then nothing is missing, and it should not be there."""
-    if not np.any(value) and np.any(before):
-        raise LookupError("nothing is left of it")
-    return value
-
-
-OF_AN_ARRAY: tuple[tuple[float, str, str, Callable], ...] = (
-    (2.05, "factor", "one more factor in", operator.mul), (2.15, "factor", "one more divisor of", operator.truediv),
-    (2.1, "term", "one more term beside", operator.add), (2.2, "term", "one more term beside", operator.sub),
-    (3.2, "term sign", "another term in the place of", lambda v, w: w - v), (3, "factor", "one more factor in", lambda v, w: v * w**2),
-    (3, "factor", "one more divisor of", lambda v, w: v / w**2), )  # fmt: skip
-
-
-def _rest(share: Any, low: float) -> Any:
-    """1 less what is in the slope of a sigmoid or of tanh, if it may be one."""
-    if not np.all(np.asarray(share > low) & np.asarray(share < 1)):
-        raise LookupError("it is no share")
-    return 1 - share
-
-
-OF_A_SIZE: tuple[tuple[float, str, str, Callable], ...] = (
-    (2.05, "scale", "a size or a setting as a divisor of", operator.truediv),
-    (2.2, "scale", "a size or a setting as a factor of", operator.mul),
-)  # fmt: skip
-
-
-def _factors(site: Site, pool: Pool) -> Iterator[Edit]:
-    """One more factor, divisor or term."""
-    if not (is_array(site.value) or isinstance(site.value, float)) or not _is_whole(site) or is_written_into(site):
-        return
-    quote = quote_of(site)
-    is_sum = not (isinstance(site.parents[0], ast.BinOp) and isinstance(site.parents[0].op, (ast.Add, ast.Sub)))
-    for values, ways in ((pool.arrays, OF_AN_ARRAY), (pool.sizes, OF_A_SIZE)):
-        for key, value_of in values.items():
-            for number, (cost, family, what, way) in enumerate(ways):
-                if values is pool.arrays and way in OF_A_STATEMENT and _is_a_statement_of_g(site, pool):
-                    continue  # it was tried before
-                if is_sum or not family.startswith("term"):
-                    change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
-                    yield Edit(cost, family, f"{what} {quote}", (number, key, family), change)
-                if number == 0 and values is pool.arrays and _is_a_column(value_of, site):
-                    column = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), with_axis(f(n), -1))
-                    yield Edit(cost + 0.05, family, f"{what} {quote}", (number, key, family, "column"), column)
-    for c in (2, 0.5, 3, 4, 1 / 3, 0.25, *UNITS):
-        said = "another unit of angles, or another logarithm, in" if c in UNITS else "one more number as a factor of"
-        yield Edit(2.3, "constant", f"{said} {quote}", ("times", c), then(lambda v, c=c: v * c))
-    for c in (1, -1, 0.5, 1e-5, 1e-8, 1e-6, 1e-12):
-        yield Edit(3 if abs(c) == 1 else 3.5, "term", f"one more number added to {quote}", ("plus", c), then(lambda v, c=c: _some(v + c)))
-
-
-def _masks(site: Site, pool: Pool) -> Iterator[Edit]:
-    """A mask as one more factor."""
-    if not is_array(site.value) or not _is_whole(site) or is_written_into(site):
-        return
-    for mask, (value, value_of) in pool.masks.items():
-        if is_mask(value, site.value):
-            times: Change = lambda do, a, k, n, f=value_of: _put_in(operator.mul, do(*a, **k), f(n))
-            yield Edit(1.66, "mask", f"the mask `{mask}` as a factor of {quote_of(site)}", ("masked", mask), times)
-
-
-def _of_a_statement(site: Site, pool: Pool) -> Iterator[Edit]:
-    """One more factor or divisor of all that a statement makes of g: of the chain rule, that is soon left out."""
-    if not is_array(site.value) or not _is_a_statement_of_g(site, pool):
-        return
-    for key, value_of in pool.arrays.items():
-        for way, (cost, what) in OF_A_STATEMENT.items():
-            change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
-            yield Edit(cost, "factor", f"{what} {quote_of(site)}", ("of a statement", key, way), change)
-            if way is operator.mul and _is_a_column(value_of, site):
-                column = lambda do, a, k, n, f=value_of: _put_in(operator.mul, do(*a, **k), with_axis(f(n), -1))
-                yield Edit(cost, "factor", f"{what} {quote_of(site)}", ("of a statement", key, "column"), column)
-
-
-def _is_a_statement_of_g(site: Site, pool: Pool) -> bool:
-    parent = site.parents[0]
-    if not isinstance(parent, (ast.Assign, ast.AugAssign, ast.Return)):
-        return False
-    return getattr(parent.value, "was", parent.value) is site.node and pool.comes_from_g(site)
-
-
-def _slope_of_sigmoid(value: Any, share: Any) -> Any:
-    return value * _rest(share, 0) * share
-
-
-def _slope_of_tanh(value: Any, share: Any) -> Any:
-    return value * _rest(share * share, -1)
-
-
-OF_A_STATEMENT = {operator.mul: (1.62, "one more factor in"), operator.truediv: (1.64, "one more divisor of"),
-                  _slope_of_sigmoid: (1.58, "one more factor in"), _slope_of_tanh: (1.6, "one more factor in")}  # fmt: skip
-
-
-def _rests(site: Site, pool: Pool) -> Iterator[Edit]:
-    """1 less a share that gets a name: where the share and the rest are both used, each in the place of the other."""
-    if is_array(site.value) and isinstance(site.parents[0], ast.Assign) and isinstance(site.node, (ast.Call, ast.BinOp)):
-        if np.all(np.asarray(site.value > 0) & np.asarray(site.value < 1)):
-            text = f"1 less it in the place of {quote_of(site)}"
-            yield Edit(1.6, "variable", text, ("the rest", site.text()), then(lambda v: 1 - v))
-
-
-def _settings(site: Site, pool: Pool) -> Iterator[Edit]:
-    """A setting as one more factor or divisor, which is soon forgotten."""
-    if not (is_array(site.value) or isinstance(site.value, float)) or not _is_whole(site) or is_written_into(site):
-        return
-    for name in sorted(pool.settings):
-        if isinstance(value_of := site.names.get(name), float) and value_of != 1:
-            for what, way in (("one more factor in", operator.mul), ("one more divisor of", operator.truediv)):
-                change = lambda do, a, k, n, name=name, way=way: _put_in(way, do(*a, **k), n[name])
-                yield Edit(1.45, "factor", f"{what} {quote_of(site)}", ("setting", name, way), change)
-
-
-def _put_in(way: Callable, value: Any, other: Any) -> Any:
-    if way in (operator.add, operator.sub) and np.array_equal(value, other):
-        raise LookupError("twice a value, or nothing of it, is a factor")
-    return _some(way(value, other), value)
-
-
-def _is_a_column(value_of: Callable, site: Site) -> bool:
-    """Has the value one number for each row of this place?"""
-    try:
-        shape, of_site = shape_of(value_of(site.names)), shape_of(site.value)
-    except Exception:  # of another call it is not known here
-        return False
-    return 0 < len(shape) < len(of_site) and shape == of_site[: len(shape)]
-
-
-UNITS = (math.pi / 180, 180 / math.pi, math.log(10), 1 / math.log(10), math.log(2), 1 / math.log(2))
-
-FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "root": ("power", lambda v: v**0.5), "reciprocal": ("power", lambda v: 1 / v),
-    "1 - v": ("term", lambda v: 1 - v), "abs": ("function", abs), "1 - v^2": ("power", lambda v: 1 - v**2),
-    "cube": ("power", lambda v: v**3), "reciprocal square": ("power", lambda v: 1 / v**2), "power 3/2": ("power", lambda v: v**1.5),
-    "v (1 - v)": ("factor", lambda v: v * (1 - v)), "logistic": ("function", lambda v: 1 / (1 + elementwise("exp", -v))),
-    "1 - e^-v": ("function", lambda v: 1 - elementwise("exp", -v)),
-    **{name: ("function", lambda v, name=name: elementwise(name, v)) for name in ("exp", "log", "sign", "tanh", "cos", "sin")},
-}  # fmt: skip
-
-
-def _squares(site: Site, pool: Pool) -> Iterator[Edit]:
-    """The square of the value in its place."""
-    if (is_array(site.value) or isinstance(site.value, float)) and not is_written_into(site):
-        yield Edit(1.4, "power", f"a power of {quote_of(site)}", ("f", "square"), then(lambda v: _some(v**2)))
-
-
-def _units(site: Site, pool: Pool) -> Iterator[Edit]:
-    """A direction: a vector, or each of several, divided by its length."""
-    if is_array(site.value) and shape_of(site.value)[-1:] in ((2,), (3,), (4,)) and not is_written_into(site) and _is_whole(site):
-        text = f"a unit vector, divided by its length, in the place of {quote_of(site)}"
-        yield Edit(2.02, "normalisation", text, ("unit",), then(lambda v: v / (v * v).sum(-1)[..., None] ** 0.5))
-
-
-def _values(site: Site, pool: Pool) -> Iterator[Edit]:
-    """Another function of the value in its place."""
-    if (is_array(site.value) or isinstance(site.value, float)) and not is_written_into(site):
-        said = {"power": "a power of", "term": "one more term beside", "factor": "one more factor beside"}
-        for name, (family, function) in FUNCTIONS.items():
-            text = f"{said.get(family, 'a function of')} {quote_of(site)}"
-            yield Edit(3, family, text, ("f", name), then(lambda v, f=function: _some(f(v))))
-        if isinstance(site.value, np.ndarray) and site.value.ndim > 1 and site.value.shape[-1] == site.value.shape[-2]:
-            yield Edit(2, "function", f"the inverse of {quote_of(site)}", ("inverse",), then(np.linalg.inv))
-            yield Edit(2, "term", f"one more term beside {quote_of(site)}: the identity", ("identity",), then(_with_identity))
-
-
-def _with_identity(value: np.ndarray) -> np.ndarray:
-    return value + np.eye(value.shape[-1])
-
-
 UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
-LIKELY_LOOKS = (_names, of_forward_by_name, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes, loops, indices,
-                turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, _squares, _settings, _rests, _masks, _of_a_statement)  # fmt: skip
-UNLIKELY_LOOKS = (_units, _orders, of_forward, _factors, _values)
+LIKELY_LOOKS = (_names, of_forward_by_name, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes,
+                loops, indices, turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, squares, settings,
+                rests, masks, of_a_statement, halves_of_a_product, indexed_factors)  # fmt: skip
+UNLIKELY_LOOKS = (units, _orders, of_forward, factors, functions_of)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .schema import IN_PLACE, Site, same, store, store_in_place
-from .values import Change, Edit, Pool, instead, is_array, is_number, quote_of, shape_of, short
+from .values import Change, Edit, Pool, instead, is_array, is_number, quote_of, shape_of, short, with_axis
 
 
 def indices(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -29,8 +29,13 @@ def indices(site: Site, pool: Pool) -> Iterator[Edit]:
         for said, first in _before_the_first(site, pool):
             text = f"the place before the one in {quote}, and {said} before the first"
             yield Edit(1, "places", text, ("before", said), lambda do, a, k, n, f=first: a[0][a[1] - 1] if a[1] else f(n, do(*a)))
-    for other, key, change in _ranges(site):
-        yield Edit(1.25, "places", f"{other} in {quote}", ("index", key), change)
+    for words, names, change in _ranges(site):
+        yield Edit(1.25, "places", f"{words} in {quote}", ("index", names), change)
+    is_put_in = isinstance(index, tuple) and sum(part is None for part in index) == 1 and hasattr(site.args[0], "ndim")
+    for name in ("axis", "dim") if is_put_in else ():
+        if isinstance(site.names.get(name), int):
+            text = f"`{name}` as the place of the new axis in {quote}"
+            yield Edit(1.2, "axis", text, ("axis put in", name), lambda do, a, k, n, name=name: with_axis(a[0], n[name]))
     if hasattr(site.args[0], "ndim"):  # not np.r_, which as an operand is asked for one entry after another
         yield Edit(1.5, "places", f"no index in {quote}", ("no index",), instead(lambda a, i: a))
     if isinstance(index, np.ndarray) and index.dtype.kind == "i" and isinstance(site.args[0], np.ndarray):
@@ -45,7 +50,8 @@ def turns_for_numbers(site: Site, pool: Pool) -> Iterator[Edit]:
         for name in turns(site):
             for less, said in ((0, f"`{name}`"), (1, f"`{name}` less 1")):
                 text = f"{said} in the place of {site.text()}"
-                yield Edit(1.2 + less / 10, "places", text, ("number", site.value, name, less), lambda do, a, k, n, i=name, m=less: n[i] - m)
+                key = ("number", site.value, name, less)
+                yield Edit(1.2 + less / 10, "places", text, key, lambda do, a, k, n, i=name, m=less: n[i] - m)
 
 
 def _before_the_first(site: Site, pool: Pool) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -153,12 +159,15 @@ def stores(site: Site, pool: Pool) -> Iterator[Edit]:
             yield Edit(1.5, "overwritten", f"one value written in {quote}", ("store", "set"), lambda do, a, k, n: store(*a))
             other = lambda do, a, k, n: store_in_place(*a, operator.iadd if k["do"] is operator.isub else operator.isub)
             yield Edit(1, "term sign", f"the other sign in {quote}", ("store", "sign"), other)
+            for c in (2, 0.5):
+                text = f"{c:g} times what is added in {quote}"
+                yield Edit(1.5, "constant", text, ("store", "times", c), lambda do, a, k, n, c=c: do(*a[:2], c * a[2], **k))
         for key, change in _other_indices(site.args[1], site.args[0]):
             yield Edit(
                 1, "places", f"another index in {quote}", ("index", key), lambda do, a, k, n, f=change: do(a[0], f(a[1]), *a[2:], **k)
             )
-        for other, key, span in _ranges(site):
-            yield Edit(1.25, "places", f"{other} in {quote}", ("index", key), span)
+        for words, names, span in _ranges(site):
+            yield Edit(1.25, "places", f"{words} in {quote}", ("index", names), span)
         yield Edit(2, "extra term", f"nothing written in {quote}", ("store", "no"), lambda do, a, k, n: None)
     elif site.do in IN_PLACE.values():
         yield Edit(1.5, "overwritten", f"one value in {quote_of(site)}", ("in place", "set"), lambda do, a, k, n: a[1])

@@ -23,7 +23,8 @@ from .sentences import said
 from .slopes import Slopes
 from .trials import Trial, Trials
 
-MOST, MOST_LONG = 180_000, 280_000  # questions that the sites of a rule ask in the searches of one check; of one with long loops
+# Questions that the sites of a rule ask in the searches of one check, and those of a rule with long loops.
+MOST, MOST_LONG = 180_000, 280_000
 LEAST = 12_000  # of them, where other inputs have had theirs
 MOST_ENTRIES = 5_000  # in the arrays of the first call
 TWO_SLIPS = 0.6  # what a change costs more that leaves another mistake
@@ -77,7 +78,8 @@ def _mistake(best: Trial, others: Sequence[Trial], sure: bool) -> Mistake:
     text, *more = (f"would be right with {said(trial.edit, trial.sites)}" for trial in (best, *others))
     also = tuple(Family(other.edit.family, words) for other, words in zip(others, more, strict=True))
     text += "; besides, it is not summed over the axes that forward stretched" if best.is_unsummed else ""
-    return Mistake(best.edit.family, text, sure=sure, also=also, doubtful=best.is_partial, hint="exchanged" if "each other's places" in text else "")
+    hint = "exchanged" if "each other's places" in text else ""
+    return Mistake(best.edit.family, text, sure=sure, also=also, doubtful=best.is_partial, hint=hint)
 
 
 class Search:

@@ -153,7 +153,9 @@ def _moved(value: Any) -> Any:
     """Other numbers, none of them the same."""
     if is_number(value):
         return value * PERTURBED if value else FROM_0
-    return value * PERTURBED + (value == 0) * (FROM_0 * float(abs(value).max() or 1.0)) if shape_of(value) and value.size else value * PERTURBED
+    if not shape_of(value) or not value.size:
+        return value * PERTURBED
+    return value * PERTURBED + (value == 0) * (FROM_0 * float(abs(value).max() or 1.0))
 
 
 def _is_written(site: Site) -> bool:

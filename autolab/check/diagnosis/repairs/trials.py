@@ -21,8 +21,25 @@ from .words import Words, without_numbers
 
 MOST_ALIKE = 6  # lines
 TOO_WIDE = 0.4  # what a change costs more at a place that all entries go through, where many are right already
-EVERYWHERE_ALIKE = {"factor", "scale", "constant", "number", "variable", "power", "function", "division", "sign", "term sign", "term",
-                    "extra term", "operation", "setting", "reciprocal", "swapped", "size"}  # changes of every entry, or of none
+EVERYWHERE_ALIKE = {
+    "factor",
+    "scale",
+    "constant",
+    "number",
+    "variable",
+    "power",
+    "function",
+    "division",
+    "sign",
+    "term sign",
+    "term",
+    "extra term",
+    "operation",
+    "setting",
+    "reciprocal",
+    "swapped",
+    "size",
+}  # changes of every entry, or of none
 AT_ONCE = "of forward"  # a change that is made wherever it can be
 OF_A_HELPER = 0.5  # what a change of a helper costs more
 EVERYWHERE = 0.6  # what the same change at several places costs more
@@ -88,7 +105,7 @@ class Trials:
     def of_loops(self) -> Iterator[Trial]:
         """The likely changes of what a loop gives a name, of statements, which are few, and of the heads of loops."""
         yield from (trial for trial in self.all(_is_assigned_in_a_loop) if trial.edit.key[0] == "assigned")
-        for belongs in (lambda site: bool(site.block), lambda site: not site.block and (_is_of_a_head(site) or _is_assigned_in_a_loop(site))):
+        for belongs in (lambda site: bool(site.block), _is_of_a_loop):
             yield from (t for t in itertools.takewhile(lambda t: t.cost < OF_LOOPS, self.all(belongs)) if t.edit.family != "places")
 
     def _made(self, sites: Iterable[Site], edits_of: Callable[[Site], Iterable[Edit]]) -> list[Trial]:
@@ -111,7 +128,7 @@ class Trials:
                 found.append(Trial(every[-1][0].cost, every[-1][0], tuple(every[::-1])))  # the last one knows what the rule has made of it
             for pairs in _together(every) if every[0][0].key[0] in TOGETHER else ():
                 more = ALIKE.get(every[0][0].key[0], EVERYWHERE)
-                found.append(Trial(every[0][0].cost + more, pairs[0][0], tuple(pairs)))
+                found.append(Trial(max(edit.cost for edit, _ in pairs) + more, pairs[0][0], tuple(pairs)))
         return found
 
     def _alike(self, groups: Mapping[Any, list[tuple[Edit, Site]]]) -> Iterator[Trial]:
@@ -143,7 +160,7 @@ class Trials:
 
 TOGETHER = {"name", "number", "axis", "keeps", "function", "compare", "operator", "no call", "index", "einsum", "keyword", "no keyword",
             "order", "step", "f", "minus", "rest", "transposed", "weighted", "diagonal", "flipped", "multiple", "not round",
-            "store", "direction"}  # fmt: skip
+            "store", "direction", "half of a product"}  # fmt: skip
 
 
 def _together(pairs: list[tuple[Edit, Site]]) -> Iterator[list[tuple[Edit, Site]]]:
@@ -151,11 +168,19 @@ def _together(pairs: list[tuple[Edit, Site]]) -> Iterator[list[tuple[Edit, Site]
     lines: dict[Any, list[tuple[Edit, Site]]] = defaultdict(list)
     for edit, site in pairs:
         lines[site.node.lineno].append((edit, site))  # type: ignore[attr-defined]
+        target: Any = getattr(site.node, "target", None)
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Tuple):  # the same is added to a part of a row or of a column
+            for k, part in enumerate(target.slice.elts):
+                lines[site.text(site.node.value), k, ast.unparse(part)].append((edit, site))  # type: ignore[attr-defined]
         if isinstance(site.node, ast.Call) and site.node.args:
             lines[ast.unparse(site.node.args[0])].append((edit, site))
     two = [list(some) for some in itertools.combinations(pairs, 2)] if pairs[0][0].key[0] in ALIKE and len(pairs) <= MOST_STORES else []
     groups = {tuple(site.number for _, site in some): some for some in (pairs, *lines.values(), *two)}
     yield from (some for some in groups.values() if 1 < len(some) < 6)
+
+
+def _is_of_a_loop(site: Site) -> bool:
+    return not site.block and (_is_of_a_head(site) or _is_assigned_in_a_loop(site))
 
 
 def _is_of_a_head(site: Site) -> bool:

@@ -34,7 +34,8 @@ class Pool(NamedTuple):
     masks: Mapping[str, tuple[Any, Callable[[Mapping[str, Any]], Any]]] = {}
     settings: frozenset[str] = frozenset()  # the names that are settings of the call
     forward: Mapping[Any, Callable[[Mapping[str, Any]], Any]] = {}  # what forward works out on its way
-    named: Mapping[str, tuple[Any, Callable[[Mapping[str, Any]], Any]]] = {}  # and what it does under a name: in the first call, and in each
+    # and what it gives a name: in the first call, and how it is found in each
+    named: Mapping[str, tuple[Any, Callable[[Mapping[str, Any]], Any]]] = {}
     comes_from_g: Callable[[Site], bool] = lambda site: False
 
 

@@ -40,7 +40,6 @@ class Words:
             self.known[node] = _words(site.text(node.value)) in self.of_forward
         return self.known[node]
 
-
     def come_from_g(self, site: Site) -> bool:
         """Does g go into what the place works out?"""
         if site.number not in self.sites:
@@ -60,7 +59,6 @@ class Words:
             self.of_g[function] = found
         return not self.of_g[function].isdisjoint(_names(site.node))
 
-
     def place_without_numbers(self, site: Site) -> tuple[Any, ...]:
         """The statement and the place in it, both without their numbers; nothing if no name in it has one."""
         if site.number not in self.places:
@@ -72,7 +70,7 @@ class Words:
         if statement is None or not any(name[-1:].isdigit() for name in _names(statement)):
             return ()
         if statement not in self.columns:
-            alike = [part for part in ast.walk(statement) if hasattr(part, "col_offset")]
+            alike: Any = [part for part in ast.walk(statement) if hasattr(part, "col_offset")]
             ends = sorted({(part.col_offset, part.end_col_offset) for part in alike if part.lineno == statement.lineno})
             self.columns[statement] = {end: k for k, end in enumerate(ends)}
         node: Any = site.node

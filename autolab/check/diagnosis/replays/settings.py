@@ -59,7 +59,8 @@ def may_not_use(o: Observation, name: str) -> bool:
 
 
 def _gives_the_same(o: Observation, name: str) -> bool:
-    candidate, value = getattr(o.ask, "candidate", None), o.settings.get(name)
+    candidate = getattr(o.ask, "candidate", None)
+    value: Any = o.settings.get(name)
     if not isinstance(candidate, LocalCandidate) or candidate.judges_forward or type(value) not in (int, float):
         return True
     if name not in parameters(candidate.methods["backward"]):

@@ -452,9 +452,19 @@ def _tried(o: Observation, x: str, number: int) -> Iterator[tuple[Family, np.nda
             if known.is_in_loop(line) and name == "term" and arrives(line):
                 continue  # said with what is lost
             hint = "triangle" if known.tape.nodes[nodes[0]].name in TRIANGLES else ""
-            family = Family(name, text.replace("{where}", where), predict, exact=False, hint=hint)
+            said = text.replace("{where}", where or _which_term(known, nodes[0], text, slip))
+            family = Family(name, said, predict, exact=False, hint=hint)
             kept.append((family, value))
             yield family, value
+
+
+def _which_term(known: Lines, node: int, text: str, slip: Slip) -> str:
+    """Of two contributions that arrive somewhere, through which row the one comes that is said to be wrong."""
+    sources = known.tape.nodes[node].sources
+    kept = next((k for k, (_, words, other) in enumerate(SLIPS["add"][:2]) if words == text and other is slip), None)
+    if kept is None or len(sources) != 2 or (way := known.tape.through.get(sources[1 - kept])) is None:
+        return ""
+    return f": what comes back through {way[0]}"
 
 
 def _is_incoming(line: Any) -> bool:
