@@ -194,3 +194,77 @@ def test_nothing_was_exchanged_where_the_other_gradient_is_right():
     exercise = spec("scaled", lambda x, a: (x * a).sum(1), "x a", shapes=(((3, 4), (4,)), ((2, 5), (5,))))
     (found,) = check(exercise, lambda g, x, a: (g[:, None] * a, (g[:, None] * x**2).sum(0))).diagnoses
     assert "should receive" not in found.text
+
+
+def bumps(x, *, a=1.5):
+    y = a * x * (1 - x)
+    return a * y * (1 - y)
+
+
+def half_a_product(g, x, a):
+    y = a * x * (1 - x)
+    gy = g * a * (1 - y)
+    return gy * a * (1 - x)
+
+
+def test_half_of_a_product_in_several_lines():
+    exercise = spec("bumps", bumps, "x", shapes=(((4,),), ((2, 3),)), domain={"x": (0.1, 0.9)}, settings=({"a": 1.5}, {"a": 0.7}))
+    (found,) = check(exercise, half_a_product).diagnoses
+    assert "another number in `1 - y`: of a product both factors have a derivative" in found.text and "2 times" in found.text
+
+
+def counted(x, *, count=3):
+    at = np.arange(count)
+    return (x[:, None] ** (1 - at)).sum(1)
+
+
+def test_whole_numbers_less_than_1_are_no_share():
+    exercise = spec("counted", counted, "x", shapes=(((4,),), ((3,),)), domain={"x": (0.5, 2.0)}, settings=({"count": 3}, {"count": 4}))
+
+    def rule(g, x, count):
+        at = np.arange(count)
+        return g * ((1 - at) * x[:, None] ** (1 - at)).sum(1)
+
+    (found,) = check(exercise, rule).diagnoses
+    assert "`1 - at`" in found.text or "`-at`" in found.text or "power" in found.text
+
+
+def overlapping(x, w):
+    out = np.zeros(len(x) - len(w) + 1)
+    for k in range(len(w)):
+        out = out + w[k] * x[k : k + len(out)]
+    return out
+
+
+def each_over_the_last(g, x, w):
+    gx, gw = np.zeros(len(x)), np.zeros(len(w))
+    for k in range(len(w)):
+        gx[k : k + len(g)] = g * w[k]
+        gw[k] = g @ x[k : k + len(g)]
+    return gx, gw
+
+
+def recurrent(x, w):
+    h, out = 0.0, []
+    for t in range(len(x)):
+        h = np.tanh(x[t] + w * h)
+        out.append(h)
+    return np.stack(out)
+
+
+def of_its_own_step(g, x, w, out):
+    before = np.concatenate([[0.0], out[:-1]])
+    gx = np.zeros(len(x))
+    gw = 0.0
+    for t in range(len(x)):
+        gx[t] = g[t] * (1 - out[t] ** 2)
+        gw = gw + g[t] * (1 - out[t] ** 2) * before[t]
+    return gx, gw
+
+
+def test_it_is_said_to_overwrite_only_where_a_place_is_written_twice():
+    exercise = spec("overlapping", overlapping, "x w", shapes=(((6,), (3,)), ((5,), (2,))))
+    (found,) = check(exercise, each_over_the_last).diagnoses
+    assert "each overwrites the one before" in found.text or "a sum of all that is written" in found.text
+    exercise = spec("recurrent", recurrent, "x w", shapes=(((5,), ()), ((4,), ())))
+    assert all("overwrites" not in found.text for found in check(exercise, of_its_own_step).diagnoses if found.certainty == "certain")

@@ -279,12 +279,18 @@ def _overwrites(loop: Any, rule: Any) -> bool:
     read = {part.id for part in ast.walk(rule) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and id(part) not in inside}
     for part in ast.walk(loop):
         for target in part.targets if isinstance(part, ast.Assign) else ():
-            if isinstance(target, ast.Subscript) and turns.isdisjoint(n.id for n in ast.walk(target.slice) if isinstance(n, ast.Name)):
+            if isinstance(target, ast.Subscript) and turns.isdisjoint(_places_in(target.slice)):
                 return True
             names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
             if names & read - {n.id for n in ast.walk(getattr(part, "value", part)) if isinstance(n, ast.Name)}:
                 return True
     return False
+
+
+def _places_in(index: Any) -> set[str]:
+    """The names that say which place it is; slices may lie over each other."""
+    parts = [part for part in (index.elts if isinstance(index, ast.Tuple) else [index]) if not isinstance(part, ast.Slice)]
+    return {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
 
 
 def _are_apart(one: Any, other: Any) -> bool:

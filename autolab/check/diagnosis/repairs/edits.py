@@ -218,7 +218,7 @@ def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
     }  # fmt: skip
     said = {"term sign": "the other sign in", "elementwise": "the other kind of product in"}
     for family, function in others.get(kind, ()):
-        cost = 1.6 if family == "operation" else 1.1 if family == "elementwise" else 1
+        cost = 1.9 if family == "operation" else 1.1 if family == "elementwise" else 1
         if all(map(is_number, site.args)):  # n - (n - 1) is 1: of numbers many are right by chance
             cost = max(cost, 1.3)
         yield Edit(cost, family, f"{said.get(family, 'another operation in')} {quote}", ("operator", kind, function), instead(function))

@@ -81,10 +81,19 @@ def halves_of_a_product(site: Site, pool: Pool) -> Iterator[Edit]:
     node, parent = site.node, site.parents[0]
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or not is_array(site.value) or len(site.args) != 2:
         return
-    is_one = not is_array(site.args[0]) and site.args[0] == 1
-    if is_one and not (isinstance(parent, ast.BinOp) and site.text(node.right) in (site.text(parent.left), site.text(parent.right)[-1:])):
-        text = f"twice what is taken off in {quote_of(site)}: of a product both factors have a derivative"
+    if is_number(site.args[0]) and site.args[0] == 1 and not _is_times_itself(site, node, parent):
+        text = f"another number in {quote_of(site)}: of a product both factors have a derivative"
         yield Edit(1.42, "term", text, ("half of a product",), lambda do, a, k, names: a[0] - 2 * a[1])
+
+
+def _is_times_itself(site: Site, node: ast.BinOp, parent: Any) -> bool:
+    """Is it v (1 - v), which is what it should be?"""
+    if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult):
+        return False
+    beside = parent.left if parent.right is node else parent.right
+    while isinstance(beside, ast.BinOp) and isinstance(beside.op, ast.Mult):
+        beside = beside.right if parent.right is node else beside.left
+    return site.text(beside) == site.text(node.right)
 
 
 def masks(site: Site, pool: Pool) -> Iterator[Edit]:
