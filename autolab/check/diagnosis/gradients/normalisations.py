@@ -52,8 +52,8 @@ SHARES: dict[str, Callable[[np.ndarray, int], Shares]] = {"softmax({0})": _softm
 LACKS = {"softmax({0})": "a multiple of softmax({0})", "{0} / sum({0})": "the same number"}  # what the derivative of the sum adds
 Outer = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of the shares and their factor: what a rule has there
 WAYS: list[tuple[str, str, Outer]] = [
-    ("term", "differs from the right one by {2} for all entries of one sum, along axis {3} of {0}: "
-     "the derivative of that sum is missing or wrong",
+    ("term", "differs from the right one by {2} for all entries along axis {3} of {1}: "
+     "the derivative of a sum or a mean over them is missing or wrong",
      lambda p, factor: factor),
     ("diagonal only", "takes p (1 - p) alone for the derivative of p = {0}: every entry also changes the other shares of its row",
      lambda p, factor: factor * (1 - p)),

@@ -47,8 +47,8 @@ def _rest(share: Any, low: float) -> Any:
 
 
 OF_A_SIZE: tuple[tuple[float, str, str, Callable], ...] = (
-    (2.05, "scale", "a size or a setting as a divisor of", operator.truediv),
-    (2.2, "scale", "a size or a setting as a factor of", operator.mul),
+    (2.05, "scale", "a whole number, such as a size or an index, or a setting as a divisor of", operator.truediv),
+    (2.2, "scale", "a whole number, such as a size or an index, or a setting as a factor of", operator.mul),
 )  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def settings(site: Site, pool: Pool) -> Iterator[Edit]:
 
 def _put_in(way: Callable, value: Any, other: Any) -> Any:
     if way in (operator.add, operator.sub) and np.array_equal(value, other):
-        raise LookupError("twice a value, or nothing of it, is a factor")
+        raise LookupError("twice a value is a factor, and a value less itself is 0")
     return some(way(value, other), value)
 
 

@@ -17,7 +17,8 @@ from ...run.numpy_tensor import on_tensors
 from ...run.observation import Observation, close
 from ...run.reference import Reference
 from ..formulas.decompositions import DECOMPOSITIONS
-from .stepwise import Chain, RowCall
+from .row_call import RowCall
+from .stepwise import Chain
 
 
 def is_elementwise(function: Callable, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> bool:

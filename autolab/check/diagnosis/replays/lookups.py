@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .halves import MOVES
-from .stepwise import SORTS, Chain, RowCall, moves
+from .row_call import RowCall
+from .stepwise import SORTS, Chain, moves
 
 TAKES = {"gather", "index", "index_select", "embedding"}
 ADDS = {"add_at": 0, "scatter_add": 2, "index_add": 2}  # and which argument is added

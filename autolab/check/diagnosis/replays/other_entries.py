@@ -14,7 +14,8 @@ import numpy as np
 from ...run.observation import close
 from ..step_names import with_article
 from .lookups import ADDS, ARGUMENT, TAKES, Key, LookUp, is_move, lookups_of, steps_after
-from .stepwise import Chain, ChainSlip, RowCall, links_to
+from .row_call import RowCall
+from .stepwise import Chain, ChainSlip, links_to
 
 BACK = {  # what is done with what comes back to such a step
     "own order": "is not brought back from the order of {}: each part stays at the place that it has in the result",

@@ -17,7 +17,7 @@ from ..formulas.factorisations import factor_formulas
 from ..replay import Call, CannotReplay, Tape
 from ..shapes import lifted
 from .chains import chains
-from .stepwise import RowCall
+from .row_call import RowCall
 
 Change = Callable[[int, Call], Any]
 
