@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autolab.check import Spec, check, derivative_of_forward
+from autolab.check.diagnosis.replays.stepwise import Chain, links_to
 from autolab.engine.op import GENERAL, Op
 
 
@@ -120,3 +121,16 @@ def test_a_setting_that_is_the_same_in_every_call_may_be_the_factor():
     )
     (found,) = check(exercise, lambda g, x, alpha: g[:, None] * (1 - np.tanh(x) ** 2)).diagnoses
     assert "2 times the right one" in found.text and "or alpha, a setting, is missing" in found.text
+
+
+def test_what_cancels_out_is_no_link():
+    """Nothing comes back to the largest entry that is taken off, but rounding: a rule without it lacks no term."""
+
+    def shares(x):
+        e = (x - x.max()).exp()
+        return e / e.sum()
+
+    chain = Chain(shares, {"x": np.array([0.3, 1.2, -0.7])}, {}, np.array([0.2, -0.5, 0.9]))
+    (largest,) = chain.constant
+    assert chain.steps[largest - 1].row.name == "max"
+    assert all(chain.steps[i].sources[k] != largest and chain.steps[i].place != largest for i, k in links_to(chain, "x"))
