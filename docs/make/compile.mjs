@@ -21,7 +21,8 @@ unused = re.compile(r"""
     | jedi/third_party/typeshed/(stdlib/2/|third_party/(2/|2and3/|3/(?!six)))  # jedi lists this folder, so something stays in it
     | jedi/third_party/typeshed/stdlib/\\w+/(curses|distutils|ensurepip|lib2to3|msilib|multiprocessing|sqlite3|tkinter|venv|xmlrpc)/
     | .*/(tests|sphinxext)/
-    | IPython/testing/plugin/                                # of pytest
+    | IPython/(testing/plugin/|lib/demo\\.|extensions/(autoreload|deduperreload))  # of pytest, of talks, and of files that change
+    | pygments/(cmdline|sphinxext)\\.                         # of a shell, and of documentation
     | prompt_toolkit/(contrib/|.*(win32|conemu))             # of terminals
     | tqdm/(contrib/|(completion|dask|keras|rich|tk|tqdm)\\.) # of other libraries and of terminals
     | pygments/formatters/(bbcode|groff|img|irc|pangomarkup|rtf|svg)
