@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autolab.check import Spec, check, derivative_of_forward
+from autolab.check import LocalCandidate, Reference, Spec, check, derivative_of_forward
+from autolab.check.diagnosis.diagnosis import Mistake
 from autolab.check.diagnosis.failures import setting_of_wrong_calls
+from autolab.check.diagnosis.repairs.beside import OVERWRITES, as_written
 from autolab.check.diagnosis.repairs.words import without_numbers
 from autolab.engine.op import GENERAL, Op
 
@@ -266,5 +268,6 @@ def test_it_is_said_to_overwrite_only_where_a_place_is_written_twice():
     exercise = spec("overlapping", overlapping, "x w", shapes=(((6,), (3,)), ((5,), (2,))))
     assert "a sum of all that is written" in check(exercise, each_over_the_last).diagnoses[0].text
     exercise = spec("recurrent", recurrent, "x w u", shapes=(((4, 2), (2, 3), (3, 3)), ((3, 3), (3, 2), (2, 2))))
-    found = check(exercise, of_its_own_step).diagnoses[0]
-    assert "the others are left out" in found.text and "overwrites" not in found.text
+    seen = Mistake("overwritten", f"keeps only one of several contributions{OVERWRITES}", True)
+    o = SimpleNamespace(ask=SimpleNamespace(candidate=LocalCandidate(of_its_own_step, Reference.of(exercise))))
+    assert "the others are left out" in as_written(seen, o).text and "overwrites" not in as_written(seen, o).text
