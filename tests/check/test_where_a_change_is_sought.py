@@ -130,3 +130,18 @@ def test_a_vector_product_is_followed():
     exercise = spec("turned", turned, "q v", shapes=(((3,), (3,)),))
     found = check(exercise, rule).diagnoses[0]
     assert found.input == "q" and "what comes back through" in found.text and "q * q" in found.text
+
+
+def test_which_of_two_terms_is_missing():
+    def likelihood(b, y, *, eps=0.5):
+        k = b @ b.T + eps * np.eye(len(b))
+        return 0.5 * np.linalg.slogdet(k)[1] + 0.5 * y @ np.linalg.solve(k, y)
+
+    def rule(g, b, y, eps):
+        k = b @ b.T + eps * np.eye(len(b))
+        al = np.linalg.solve(k, y)
+        return -g * np.outer(al, al) @ b, g * al
+
+    exercise = spec("likelihood", likelihood, "b y", shapes=(((3, 2), (3,)), ((4, 2), (4,))))
+    (found,) = check(exercise, rule).diagnoses
+    assert "misses one of its terms: what comes back through slogdet" in found.text
