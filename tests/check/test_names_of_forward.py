@@ -164,7 +164,7 @@ MENDED = {
     "a range": (
         spec("pairs", pairs, "r", shapes=(((4,),), ((5,),)), domain={"r": (0.5, 2.0)}),
         first_alone,
-        "all from `i` to `j`, and not one alone, in `gr[i] -=",
+        "several entries, and not one alone, in `gr[i] -=",
     ),
 }
 

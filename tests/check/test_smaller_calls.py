@@ -183,7 +183,7 @@ PLANTED = {
     "one entry of g in every turn": (
         spec("lagged", lagged, "z", shapes=(((7,),), ((6,),)), settings=({"lags": 2}, {"lags": 3})),
         first_g_alone,
-        "`h` less 1 in the place of 0 in `g[0]`",
+        "a place that moves with the loop in the place of 0 in `g[0]`",
     ),
 }
 

@@ -48,8 +48,8 @@ def turns_for_numbers(site: Site, pool: Pool) -> Iterator[Edit]:
     """The entry of this turn of a loop, or the one before, for the one that a number names."""
     if site.do is same and type(site.value) is int and isinstance(site.parents[0], ast.Subscript):
         for name in turns(site):
-            for less, said in ((0, f"`{name}`"), (1, f"`{name}` less 1")):
-                text = f"{said} in the place of {site.text()}"
+            for less in (0, 1):
+                text = f"a place that moves with the loop in the place of {site.text()}"
                 key = ("number", site.value, name, less)
                 yield Edit(1.2 + less / 10, "places", text, key, lambda do, a, k, n, i=name, m=less: n[i] - m)
 
@@ -131,7 +131,7 @@ def _ranges(site: Site) -> Iterator[tuple[str, Any, Change]]:
     for one, other in itertools.permutations(names, 2) if len(names) < 4 else ():
         if site.names[one] == index:
             change: Change = lambda do, a, k, n, i=one, j=other: do(a[0], slice(n[i], n[j]), *a[2:], **k)
-            yield f"all from `{one}` to `{other}`, and not one alone,", (one, other), change
+            yield "several entries, and not one alone,", (one, other), change
 
 
 STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))  # of the two ends of a slice
@@ -160,7 +160,7 @@ def stores(site: Site, pool: Pool) -> Iterator[Edit]:
             other = lambda do, a, k, n: store_in_place(*a, operator.iadd if k["do"] is operator.isub else operator.isub)
             yield Edit(1, "term sign", f"the other sign in {quote}", ("store", "sign"), other)
             for c in (2, 0.5):
-                text = f"{c:g} times what is added in {quote}"
+                text = f"another multiple of what is added in {quote}"
                 yield Edit(1.5, "constant", text, ("store", "times", c), lambda do, a, k, n, c=c: do(*a[:2], c * a[2], **k))
         for key, change in _other_indices(site.args[1], site.args[0]):
             yield Edit(
