@@ -51,6 +51,7 @@ from .predictions import FACTS, family_of, find_slip_and_factor, fits, gives_an_
 from .quiet import quiet
 from .repairs.beside import as_sure_as_seen, as_written, in_full, may_be_chance, not_of_a_loop, or_exchanged, with_repair
 from .repairs.search import find_repair
+from .repairs.slips_of_forward import find_other_forward
 from .replays.early_sums import early_unbroadcast
 from .replays.halves import ONE_HALF
 from .replays.orders import find_order
@@ -86,6 +87,8 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         repair = find_repair(observations, x) if is_open and not reference.stopped else None
         if not repair and (found is None or any(words in found.text for words in SYMPTOMS)):
             found = _in_time(reference, lambda: explained_in_smaller_calls(wrong, x, mistake)) or found
+        if not repair and (found is None or any(words in found.text for words in SYMPTOMS)):
+            found = _in_time(reference, lambda: find_other_forward(wrong, x)) or found
     is_known = found is not None
     more["seen"] = (found.family, *(other.name for other in found.also), *found.parts) if found else ()
     if found:

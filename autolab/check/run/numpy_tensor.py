@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -60,7 +61,7 @@ class NumPyTensor:
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:
             raise NotFollowed(f"the method {name} of an array")
-        return lambda *args, **settings: _called(METHODS[name], (self, *args), settings)
+        return partial(_method, self, name)
 
     def __getitem__(self, key: Any) -> Any:
         return _called(_entries, (self, key), {})
@@ -97,6 +98,10 @@ class NumPyTensor:
     mT = property(lambda self: _called(lambda x: x.mT, (self,), {}))
     real = property(lambda self: _called(lambda x: x.real if x.is_complex() else x, (self,), {}))
     imag = property(lambda self: _called(lambda x: x.imag, (self,), {}))
+
+
+def _method(array: NumPyTensor, name: str, *args: Any, **settings: Any) -> Any:
+    return _called(METHODS[name], (array, *args), settings)
 
 
 def _operator(name: str) -> Callable:

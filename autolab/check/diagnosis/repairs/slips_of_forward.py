@@ -1,0 +1,267 @@
+"""What somebody may take forward for: another operation at one place of it, a value for a constant, that of the last turn for that of each."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...run.observation import Observation
+from ..diagnosis import Mistake
+from ..quiet import quiet
+from ..smaller import smaller_call
+from .changed_forward import ChangedForward, Changes, detached, has_gradient, numbers
+from .schema import Site, same
+from .values import instead, quote_of, shape_of, short
+
+MOST = 60_000  # questions that the places of forward ask
+
+ARITHMETIC = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "div", operator.pow: "pow"}
+FAMILIES = {"add": "term", "sub": "term", "mul": "factor", "div": "division", "pow": "power"}
+HARD = {np.logaddexp: (np.maximum, "the larger of the two"), np.maximum: (np.minimum, "the smaller of the two"),
+        np.minimum: (np.maximum, "the larger of the two")}  # fmt: skip
+METHODS = {"mean": "sum", "sum": "mean", "max": "min", "min": "max", "std": "var", "var": "std"}
+
+
+class Slip(NamedTuple):
+    """A change of forward; `text` continues "is right"."""
+
+    cost: float
+    family: str
+    text: str
+    sites: tuple[Site, ...]
+    changes: Changes
+
+    @property
+    def places(self) -> list[int]:
+        return [site.number for site in self.sites]
+
+
+def slips_of_forward(forward: ChangedForward) -> list[Slip]:
+    """All that is tried, the likeliest first."""
+    sites = [site for site in forward.schema.visited() if site.block is None or site.number == site.asks]
+    found: list[Slip] = []
+    for site in sites:
+        found += (Slip(cost, family, text, (site,), {site.asks: change}) for cost, family, text, change in _of_site(forward, site))
+    kept = {site.number: partial(_right_state, forward, site.number) for site in sites if _is_carried(forward, site)}
+    in_loops = [slip for slip in found if slip.text.startswith(OTHER) and _is_in_a_loop(slip.sites[0]) and slip.sites[0].number not in kept]
+    found += (s._replace(cost=s.cost + 0.2, text=s.text + AT_RIGHT_STATES, changes={**s.changes, **kept}) for s in in_loops if kept)
+    found += _of_all(sites)
+    found += _of_loops(forward, sites)
+    return sorted(found, key=lambda slip: (slip.cost, slip.sites[0].number))
+
+
+AT_RIGHT_STATES = " in each turn, where each begins with the right values"
+
+
+def _is_in_a_loop(site: Site) -> bool:
+    return any(isinstance(p, (ast.For, ast.While)) for p in site.parents)
+
+
+def _is_carried(forward: ChangedForward, site: Site) -> bool:
+    """Is a name given here what the next turn of a loop begins with?"""
+    is_stored = isinstance(site.node, ast.Assign) and site.do is same and _is_in_a_loop(site) and has_gradient(site.value)
+    return is_stored and site.node.targets[0].id in site.names  # type: ignore[attr-defined]
+
+
+def _right_state(forward: ChangedForward, number: int, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    """What comes back goes through what is given here; the numbers are those of the right forward."""
+    k = forward.turn[number]
+    forward.turn[number] += 1
+    return _as_in(forward.values[number][k], k, do(*args, **kwargs), names)
+
+
+INSTEAD = "for another forward, in which {} stands in the place of {}"
+WITHOUT = "for another forward, in which {} is left out of {}"
+CONSTANT = "but for what comes back through {}: it takes it for a constant"
+IN_TURNS = "but for what comes back through {} {}: it takes it for a constant there"
+OF_ANOTHER = "with the `{}` {} in every turn of the loop, where each has its own"
+
+
+def _of_site(forward: ChangedForward, site: Site) -> Iterator[tuple[float, str, str, Callable]]:
+    said, n = quote_of(site), len(forward.values[site.number])
+    if isinstance(site.node, ast.Assign) and site.do is same:
+        yield 1.4, "term", f"for another forward, without {said}", partial(_before, site.node.targets[0].id)
+    elif not isinstance(site.node, ast.expr):
+        return
+    if site.do in ARITHMETIC and isinstance(site.node, ast.BinOp):
+        yield from _of_arithmetic(site, ARITHMETIC[site.do], said)
+    if isinstance(site.node, ast.Call):
+        yield from _of_call(site, said)
+    if isinstance(site.node, ast.Constant) and type(site.node.value) is int:
+        around = site.text(site.parents[0])
+        for other in (site.node.value - 1, site.node.value + 1):
+            text = INSTEAD.format("another number", f"{said} in `{short(around)}`")
+            yield 2.0, "number", text, lambda do, a, k, names, n=other: n
+    if has_gradient(site.value) and not isinstance(site.node, (ast.Attribute, ast.Tuple)):
+        where = said if not isinstance(site.node, ast.Name) else f"{said} in `{short(site.text(site.parents[0]))}`"
+        yield 1.5, "term", CONSTANT.format(where), lambda do, a, k, names: detached(do(*a, **k))
+        for cost, words, is_cut in TURNS if n > 1 else ():
+            look = partial(_cut_in, is_cut, n)
+            yield cost, "term", IN_TURNS.format(where, words), partial(forward.counted, look, site.number)
+
+
+TURNS = (
+    (1.6, "in every turn but the last", lambda k, n: k < n - 1), (1.7, "in every turn but the first", lambda k, n: k > 0),
+    (1.7, "in the first turn", lambda k, n: k == 0), (1.8, "in the last turn", lambda k, n: k == n - 1),
+)  # fmt: skip
+
+
+def _cut_in(is_cut: Callable[[int, int], bool], n: int, k: int, value: Any, names: Any) -> Any:
+    return detached(value) if is_cut(k, n) else value
+
+
+def _before(name: str, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    return names[name] if name in names else do(*args)
+
+
+def _of_arithmetic(site: Site, name: str, said: str) -> Iterator[tuple[float, str, str, Callable]]:
+    shape, node, family = shape_of(site.value), site.node, FAMILIES[name]
+    for kept, left_out, cost in ((0, "right", 1.0), (1, "left", 1.1)):
+        if kept and name not in ("add", "mul"):
+            continue
+        if shape_of(site.args[kept]) == shape:
+            out, one = f"`{short(site.text(getattr(node, left_out)))}`", lambda *a, kept=kept: a[kept]
+            yield cost, family, WITHOUT.format(out, said), instead(one)
+            if has_gradient(site.value) and has_gradient(site.args[kept]):
+                yield from _apart(cost + 0.3, family, WITHOUT.format(out, said), site.do, one)
+    other = {"add": operator.sub, "sub": operator.add}.get(name)
+    if other and has_gradient(site.value):
+        yield 1.4, "term sign", f"for another forward, with the other sign in {said}", instead(other)
+
+
+def _apart(cost: float, family: str, text: str, right: Callable, other: Callable) -> Iterator[tuple[float, str, str, Callable]]:
+    """The slopes of another forward at the values of this one, and the other way round."""
+    yield cost, family, f"with the slopes of another forward: {text[len(OTHER):]}", partial(_mixed, right, other)
+    yield cost + 0.1, family, f"with the values of another forward: {text[len(OTHER):]}", partial(_mixed, other, right)
+
+
+OTHER = "for another forward, "
+
+
+def _mixed(values: Callable, slopes: Callable, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    one = slopes(*args, **kwargs)
+    return one + (numbers(values(*args, **kwargs)) - numbers(one))
+
+
+def _of_call(site: Site, said: str) -> Iterator[tuple[float, str, str, Callable]]:
+    node: Any = site.node
+    if site.do is range and isinstance(site.parents[0], ast.For):
+        for words, part in (("the first", slice(1, None)), ("the last", slice(-1)), ("all but the first", slice(1))):
+            text = f"for another forward, in which the loop over {said} goes without {words} of its turns"
+            yield 1.3, "term", text, lambda do, a, k, names, part=part: range(*a)[part]
+    if not has_gradient(site.value):
+        return
+    one = site.args[0] if site.args else None
+    if len(site.args) == 1 and not site.kwargs and has_gradient(one) and shape_of(one) == shape_of(site.value):
+        yield 1.2, "function", INSTEAD.format("its argument", said), instead(same)
+        yield from _apart(1.4, "function", INSTEAD.format("its argument", said), site.do, same)
+    name = getattr(node.func, "attr", "")
+    if name in METHODS:
+        yield 1.4, "scale", INSTEAD.format(f"`{METHODS[name]}`", said), lambda do, a, k, names: _sibling(do, METHODS[name])(*a, **k)
+    if isinstance(axis := site.kwargs.get("axis"), int):
+        for another in sorted({0, 1, -1} - {axis}):
+            yield 1.5, "axis", INSTEAD.format("another axis", said), lambda do, a, k, names, at=another: do(*a, **{**k, "axis": at})
+    if "ddof" in site.kwargs:
+        yield 1.3, "size", INSTEAD.format("another divisor", said), lambda do, a, k, names: do(*a, **{**k, "ddof": 1 - k["ddof"]})
+
+
+def _sibling(do: Callable, name: str) -> Callable:
+    """Another method of the same array, or another function of NumPy."""
+    array = do.args[0] if isinstance(do, partial) else getattr(do, "__self__", None)
+    return getattr(np if array is None else array, name)
+
+
+def _of_all(sites: list[Site]) -> Iterator[Slip]:
+    """A soft maximum taken for a hard one, wherever it stands."""
+    for soft, (hard, words) in HARD.items():
+        if every := [site for site in sites if site.do is soft and has_gradient(site.value)]:
+            said = quote_of(every[0])
+            changes = [(1.0, "function", INSTEAD.format(words, said), instead(hard))]
+            changes += _apart(1.2, "function", INSTEAD.format(words, said), soft, hard)
+            for cost, family, text, change in changes:
+                yield Slip(cost, family, text, tuple(every), {site.number: change for site in every})
+
+
+def _of_loops(forward: ChangedForward, sites: list[Site]) -> Iterator[Slip]:
+    """What has another value in each turn, with one of them in all; and turns that are left out on the way back."""
+    read: dict[str, list[Site]] = defaultdict(list)
+    written: dict[str, list[Site]] = defaultdict(list)
+    for site in sites:
+        if not has_gradient(site.value) or not _is_in_a_loop(site):
+            continue
+        if isinstance(site.node, ast.Name) and site.node.id in _written(site):
+            read[site.node.id].append(site)
+        if isinstance(site.node, ast.Assign) and site.do is same and len(forward.values[site.number]) > 1:
+            written[site.node.targets[0].id].append(site)  # type: ignore[attr-defined]
+    for some in ([name] for name in read) if len(read) < 2 else [*([name] for name in read), list(read)]:
+        every = [site for name in some for site in read[name]]
+        for words, value_of in ONE_FOR_ALL:
+            changes = {site.number: partial(forward.counted, partial(_as_in, value_of(forward, site)), site.number) for site in every}
+            yield Slip(1.25 + 0.05 * len(some), "places", OF_ANOTHER.format("` and `".join(some), words), tuple(every), changes)
+    for name, every in written.items():
+        changes = {s.number: partial(_skipped, forward, s.number, name, len(forward.values[s.number])) for s in every}
+        yield Slip(1.3, "one of many", LAST_ALONE.format(name), tuple(every), changes)
+
+
+ONE_FOR_ALL: tuple[tuple[str, Callable[[ChangedForward, Any], Any]], ...] = (
+    ("of the first turn", lambda forward, site: forward.values[site.number][0]),
+    ("of the last turn", lambda forward, site: forward.values[site.number][-1]),
+    ("from after the loop", lambda forward, site: forward.last[site.node.id]),
+)
+LAST_ALONE = "but for what the turns of the loop before the last do to `{}`, which it leaves out"
+
+
+def _written(site: Site) -> set[str]:
+    """The names that the loops around a place give a value."""
+    if not hasattr(loop := [p for p in site.parents if isinstance(p, (ast.For, ast.While))][-1], "writes"):
+        loop.writes = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # type: ignore[attr-defined]
+    return loop.writes  # type: ignore[attr-defined]
+
+
+def _skipped(forward: ChangedForward, number: int, name: str, turns: int, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    """What is written in the last turn; before that, what comes back goes past it."""
+    value, k = do(*args, **kwargs), forward.turn[number]
+    forward.turn[number] += 1
+    before = names.get(name)
+    if k == turns - 1 or not has_gradient(before) or shape_of(before) != shape_of(value):
+        return value
+    return before + (numbers(value) - numbers(before))
+
+
+def _as_in(other: np.ndarray, k: int, value: Any, names: Any) -> Any:
+    """The numbers of another turn; what comes back goes through those of this one."""
+    return value + (other - numbers(value))
+
+
+@quiet
+def find_other_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The computation that differs from forward in one place of its source and whose gradient came back, in all these calls."""
+    first = min(wrong, key=lambda o: o.want[x].size + o.out.size)
+    reference = first.reference
+    if reference.function is None or reference.elementwise:
+        return None
+    small = smaller_call(first, x) or first
+    forward = ChangedForward(small)
+    if not forward.note(small):
+        return None
+    for slip in slips_of_forward(forward):
+        if forward.work > MOST:
+            return None
+        if forward.gives(small, x, slip.changes) and all(_is_so(slip, o, x) for o in wrong):
+            return Mistake(slip.family, f"is right {slip.text}", parts=("term",))
+    return None
+
+
+def _is_so(slip: Slip, o: Observation, x: str) -> bool:
+    """Is it so in this call, too?"""
+    forward = ChangedForward(o)
+    if not forward.note(o):
+        return False
+    same_one = next((other for other in slips_of_forward(forward) if other.text == slip.text and other.places == slip.places), None)
+    return same_one is not None and forward.gives(o, x, same_one.changes)
