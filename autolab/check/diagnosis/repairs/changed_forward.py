@@ -54,6 +54,10 @@ class ChangedForward:
         self.turn[number] += 1
         return change(k, do(*args, **kwargs), names)
 
+    def close(self) -> None:
+        """Forget it: the changed functions live in its names, and these in them."""
+        self.schema.names.clear()
+
     def gives(self, o: Observation, x: str, changes: Changes) -> bool:
         """Is what came back for x the gradient of forward with these changes?"""
         found = self._run(o, changes)

@@ -1,4 +1,4 @@
-"""What somebody may take forward for: another operation at one place of it, a value for a constant, that of the last turn for that of each."""
+"""What somebody may take forward for: another operation at one place of it, a value for a constant, the last turn's for each turn's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,17 +29,13 @@ METHODS = {"mean": "sum", "sum": "mean", "max": "min", "min": "max", "std": "var
 
 
 class Slip(NamedTuple):
-    """A change of forward; `text` continues "is right"."""
+    """A change of forward; `text` continues "the gradient for x"."""
 
     cost: float
     family: str
     text: str
     sites: tuple[Site, ...]
     changes: Changes
-
-    @property
-    def places(self) -> list[int]:
-        return [site.number for site in self.sites]
 
 
 def slips_of_forward(forward: ChangedForward) -> list[Slip]:
@@ -76,17 +72,17 @@ def _right_state(forward: ChangedForward, number: int, do: Callable, args: Any, 
     return _as_in(forward.values[number][k], k, do(*args, **kwargs), names)
 
 
-INSTEAD = "for another forward, in which {} stands in the place of {}"
-WITHOUT = "for another forward, in which {} is left out of {}"
-CONSTANT = "but for what comes back through {}: it takes it for a constant"
-IN_TURNS = "but for what comes back through {} {}: it takes it for a constant there"
-OF_ANOTHER = "with the `{}` {} in every turn of the loop, where each has its own"
+INSTEAD = "is right for another forward, in which {} stands in the place of {}"
+WITHOUT = "is right for another forward, in which {} is left out of {}"
+CONSTANT = "misses a term: what comes back through {}, as if that were a constant"
+IN_TURNS = "misses what comes back through {} {}, as if that were a constant there"
+OF_ANOTHER = "is right with the `{}` {} in every turn of the loop, where each has its own"
 
 
 def _of_site(forward: ChangedForward, site: Site) -> Iterator[tuple[float, str, str, Callable]]:
     said, n = quote_of(site), len(forward.values[site.number])
     if isinstance(site.node, ast.Assign) and site.do is same:
-        yield 1.4, "term", f"for another forward, without {said}", partial(_before, site.node.targets[0].id)
+        yield 1.4, "term", f"is right for another forward, without {said}", partial(_before, site.node.targets[0].id)  # type: ignore[attr-defined]
     elif not isinstance(site.node, ast.expr):
         return
     if site.do in ARITHMETIC and isinstance(site.node, ast.BinOp):
@@ -100,7 +96,8 @@ def _of_site(forward: ChangedForward, site: Site) -> Iterator[tuple[float, str, 
             yield 2.0, "number", text, lambda do, a, k, names, n=other: n
     if has_gradient(site.value) and not isinstance(site.node, (ast.Attribute, ast.Tuple)):
         where = said if not isinstance(site.node, ast.Name) else f"{said} in `{short(site.text(site.parents[0]))}`"
-        yield 1.5, "term", CONSTANT.format(where), lambda do, a, k, names: detached(do(*a, **k))
+        is_term = isinstance(getattr(site.parents[0], "op", None), (ast.Add, ast.Sub))
+        yield 0.9 if is_term else 1.5, "term", CONSTANT.format(where), lambda do, a, k, names: detached(do(*a, **k))
         for cost, words, is_cut in TURNS if n > 1 else ():
             look = partial(_cut_in, is_cut, n)
             yield cost, "term", IN_TURNS.format(where, words), partial(forward.counted, look, site.number)
@@ -129,19 +126,19 @@ def _of_arithmetic(site: Site, name: str, said: str) -> Iterator[tuple[float, st
             out, one = f"`{short(site.text(getattr(node, left_out)))}`", lambda *a, kept=kept: a[kept]
             yield cost, family, WITHOUT.format(out, said), instead(one)
             if has_gradient(site.value) and has_gradient(site.args[kept]):
-                yield from _apart(cost + 0.3, family, WITHOUT.format(out, said), site.do, one)
+                yield from _apart(cost + 0.15, family, WITHOUT.format(out, said), site.do, one)
     other = {"add": operator.sub, "sub": operator.add}.get(name)
     if other and has_gradient(site.value):
-        yield 1.4, "term sign", f"for another forward, with the other sign in {said}", instead(other)
+        yield 1.4, "term sign", f"is right for another forward, with the other sign in {said}", instead(other)
 
 
 def _apart(cost: float, family: str, text: str, right: Callable, other: Callable) -> Iterator[tuple[float, str, str, Callable]]:
     """The slopes of another forward at the values of this one, and the other way round."""
-    yield cost, family, f"with the slopes of another forward: {text[len(OTHER):]}", partial(_mixed, right, other)
-    yield cost + 0.1, family, f"with the values of another forward: {text[len(OTHER):]}", partial(_mixed, other, right)
+    yield cost, family, f"is right with the slopes of another forward, {text[len(OTHER) :]}", partial(_mixed, right, other)
+    yield cost + 0.05, family, f"is right with the values of another forward, {text[len(OTHER) :]}", partial(_mixed, other, right)
 
 
-OTHER = "for another forward, "
+OTHER = "is right for another forward, "
 
 
 def _mixed(values: Callable, slopes: Callable, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
@@ -153,7 +150,7 @@ def _of_call(site: Site, said: str) -> Iterator[tuple[float, str, str, Callable]
     node: Any = site.node
     if site.do is range and isinstance(site.parents[0], ast.For):
         for words, part in (("the first", slice(1, None)), ("the last", slice(-1)), ("all but the first", slice(1))):
-            text = f"for another forward, in which the loop over {said} goes without {words} of its turns"
+            text = f"is right for another forward, in which the loop over {said} goes without {words} of its turns"
             yield 1.3, "term", text, lambda do, a, k, names, part=part: range(*a)[part]
     if not has_gradient(site.value):
         return
@@ -203,7 +200,7 @@ def _of_loops(forward: ChangedForward, sites: list[Site]) -> Iterator[Slip]:
         every = [site for name in some for site in read[name]]
         for words, value_of in ONE_FOR_ALL:
             changes = {site.number: partial(forward.counted, partial(_as_in, value_of(forward, site)), site.number) for site in every}
-            yield Slip(1.25 + 0.05 * len(some), "places", OF_ANOTHER.format("` and `".join(some), words), tuple(every), changes)
+            yield Slip(1.1 + 0.05 * len(some), "places", OF_ANOTHER.format("` and `".join(some), words), tuple(every), changes)
     for name, every in written.items():
         changes = {s.number: partial(_skipped, forward, s.number, name, len(forward.values[s.number])) for s in every}
         yield Slip(1.3, "one of many", LAST_ALONE.format(name), tuple(every), changes)
@@ -214,14 +211,15 @@ ONE_FOR_ALL: tuple[tuple[str, Callable[[ChangedForward, Any], Any]], ...] = (
     ("of the last turn", lambda forward, site: forward.values[site.number][-1]),
     ("from after the loop", lambda forward, site: forward.last[site.node.id]),
 )
-LAST_ALONE = "but for what the turns of the loop before the last do to `{}`, which it leaves out"
+LAST_ALONE = "is right but for what the turns of the loop before the last do to `{}`, which it leaves out"
 
 
 def _written(site: Site) -> set[str]:
     """The names that the loops around a place give a value."""
-    if not hasattr(loop := [p for p in site.parents if isinstance(p, (ast.For, ast.While))][-1], "writes"):
-        loop.writes = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # type: ignore[attr-defined]
-    return loop.writes  # type: ignore[attr-defined]
+    loop: Any = [p for p in site.parents if isinstance(p, (ast.For, ast.While))][-1]
+    if not hasattr(loop, "writes"):
+        loop.writes = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return loop.writes
 
 
 def _skipped(forward: ChangedForward, number: int, name: str, turns: int, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
@@ -246,22 +244,31 @@ def find_other_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
     reference = first.reference
     if reference.function is None or reference.elementwise:
         return None
-    small = smaller_call(first, x) or first
-    forward = ChangedForward(small)
-    if not forward.note(small):
-        return None
-    for slip in slips_of_forward(forward):
-        if forward.work > MOST:
-            return None
-        if forward.gives(small, x, slip.changes) and all(_is_so(slip, o, x) for o in wrong):
-            return Mistake(slip.family, f"is right {slip.text}", parts=("term",))
+    calls = [_Call(o) for o in (smaller_call(first, x) or first, *wrong)]
+    try:
+        for key in calls[0].slips:
+            if calls[0].forward.work > MOST:
+                return None
+            if all(call.gives(x, key) for call in calls):
+                slip = calls[0].slips[key]
+                return Mistake(slip.family, slip.text)
+    finally:
+        for call in calls:
+            call.forward.close()
     return None
 
 
-def _is_so(slip: Slip, o: Observation, x: str) -> bool:
-    """Is it so in this call, too?"""
-    forward = ChangedForward(o)
-    if not forward.note(o):
-        return False
-    same_one = next((other for other in slips_of_forward(forward) if other.text == slip.text and other.places == slip.places), None)
-    return same_one is not None and forward.gives(o, x, same_one.changes)
+class _Call:
+    """One call, and what may be changed in the forward of it."""
+
+    def __init__(self, o: Observation):
+        self.observation, self.forward = o, ChangedForward(o)
+
+    @cached_property
+    def slips(self) -> dict[Any, Slip]:
+        slips = slips_of_forward(self.forward) if self.forward.note(self.observation) else []
+        return {(slip.text, *(site.number for site in slip.sites)): slip for slip in slips}
+
+    def gives(self, x: str, key: Any) -> bool:
+        """Is what came back for x the gradient of forward with this change?"""
+        return key in self.slips and self.forward.gives(self.observation, x, self.slips[key].changes)
