@@ -165,7 +165,7 @@ LEFT_OUT = "in which `np.log(np.exp(z - top).sum())` is left out of `np.log(np.e
         ),
         (MIDPOINT, of_the_last_values, "from after the loop in every turn of the loop, where each has its own"),
         (BALANCED, of_the_last_round, "is right but for what the turns of the loop before the last do to `p`, which it leaves out"),
-        (PATHS, of_the_best_path, "in which the larger of the two stands in the place of `np.logaddexp("),
+        (PATHS, of_the_best_path, "in which the larger of the two is in the place of `np.logaddexp("),
         (SOFT, of_the_larger_one, "misses a term: what comes back through `np.log(np.exp(z - top).sum())`, as if that were a constant"),
         (SOFT, of_a_hard_table, f"is right with the values of another forward, {LEFT_OUT}"),
     ],

@@ -72,7 +72,7 @@ def _right_state(forward: ChangedForward, number: int, do: Callable, args: Any, 
     return _as_in(forward.values[number][k], k, do(*args, **kwargs), names)
 
 
-INSTEAD = "is right for another forward, in which {} stands in the place of {}"
+INSTEAD = "is right for another forward, in which {} is in the place of {}"
 WITHOUT = "is right for another forward, in which {} is left out of {}"
 CONSTANT = "misses a term: what comes back through {}, as if that were a constant"
 IN_TURNS = "misses what comes back through {} {}, as if that were a constant there"
