@@ -159,7 +159,7 @@ def _invariant(observations: Sequence[Observation], x: str) -> str:
         return ""
     sums = []
     for o in seen:
-        axis = o.names.get("axis", -1)
+        axis = o.names.get("axis") if "axis" in o.reference.settings else -1
         if isinstance(axis, int) and not -o.want[x].ndim <= axis < o.want[x].ndim:  # an axis of the result
             return ""
         want, got = o.want[x].sum(axis), o.got[x].sum(axis)

@@ -376,7 +376,7 @@ def axes(site: Site, pool: Pool) -> Iterator[Edit]:
                 lambda do, a, k, n, axis=axis: with_it(do, a, k, axis, True),
             )
     for name in ("axis", "dim") if reduces else ():
-        if (value := site.names.get(name)) is not None and value != now and isinstance(value, (int, tuple)):
+        if isinstance(value := site.names.get(name), (int, tuple)) and value != now:
             of_call: Change = lambda do, a, k, n, name=name: with_it(do, a, k, n[name], True if now is None else None)
             yield Edit(1.2, "axis", f"`{name}` as the axis in {quote}", ("axis of the call", now, name), of_call)
     if reduces:
