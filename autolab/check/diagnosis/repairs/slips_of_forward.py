@@ -44,7 +44,8 @@ def slips_of_forward(forward: ChangedForward) -> list[Slip]:
     found: list[Slip] = []
     for site in sites:
         found += (Slip(cost, family, text, (site,), {site.asks: change}) for cost, family, text, change in _of_site(forward, site))
-    kept = {site.number: partial(_right_state, forward, site.number) for site in sites if _is_carried(forward, site)}
+    carried = [site for site in sites if _is_stored_in_a_loop(site) and site.node.targets[0].id in site.names]  # type: ignore[attr-defined]
+    kept = {s.number: partial(forward.counted, partial(_right_in, forward.values[s.number]), s.number) for s in carried}
     in_loops = [slip for slip in found if slip.text.startswith(OTHER) and _is_in_a_loop(slip.sites[0]) and slip.sites[0].number not in kept]
     found += (s._replace(cost=s.cost + 0.2, text=s.text + AT_RIGHT_STATES, changes={**s.changes, **kept}) for s in in_loops if kept)
     found += _of_all(sites)
@@ -59,17 +60,14 @@ def _is_in_a_loop(site: Site) -> bool:
     return any(isinstance(p, (ast.For, ast.While)) for p in site.parents)
 
 
-def _is_carried(forward: ChangedForward, site: Site) -> bool:
-    """Is a name given here what the next turn of a loop begins with?"""
-    is_stored = isinstance(site.node, ast.Assign) and site.do is same and _is_in_a_loop(site) and has_gradient(site.value)
-    return is_stored and site.node.targets[0].id in site.names  # type: ignore[attr-defined]
+def _is_stored_in_a_loop(site: Site) -> bool:
+    """Is a name given another value here, in each turn?"""
+    return isinstance(site.node, ast.Assign) and site.do is same and _is_in_a_loop(site) and has_gradient(site.value)
 
 
-def _right_state(forward: ChangedForward, number: int, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+def _right_in(values: Sequence[np.ndarray], k: int, value: Any, names: Any) -> Any:
     """What comes back goes through what is given here; the numbers are those of the right forward."""
-    k = forward.turn[number]
-    forward.turn[number] += 1
-    return _as_in(forward.values[number][k], k, do(*args, **kwargs), names)
+    return _as_in(values[k], k, value, names)
 
 
 INSTEAD = "is right for another forward, in which {} is in the place of {}"
@@ -142,8 +140,7 @@ OTHER = "is right for another forward, "
 
 
 def _mixed(values: Callable, slopes: Callable, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
-    one = slopes(*args, **kwargs)
-    return one + (numbers(values(*args, **kwargs)) - numbers(one))
+    return _as_in(numbers(values(*args, **kwargs)), 0, slopes(*args, **kwargs), names)
 
 
 def _of_call(site: Site, said: str) -> Iterator[tuple[float, str, str, Callable]]:
@@ -190,19 +187,18 @@ def _of_loops(forward: ChangedForward, sites: list[Site]) -> Iterator[Slip]:
     read: dict[str, list[Site]] = defaultdict(list)
     written: dict[str, list[Site]] = defaultdict(list)
     for site in sites:
-        if not has_gradient(site.value) or not _is_in_a_loop(site):
-            continue
-        if isinstance(site.node, ast.Name) and site.node.id in _written(site):
+        if isinstance(site.node, ast.Name) and has_gradient(site.value) and _is_in_a_loop(site) and site.node.id in _written(site):
             read[site.node.id].append(site)
-        if isinstance(site.node, ast.Assign) and site.do is same and len(forward.values[site.number]) > 1:
+        if _is_stored_in_a_loop(site) and len(forward.values[site.number]) > 1:
             written[site.node.targets[0].id].append(site)  # type: ignore[attr-defined]
-    for some in ([name] for name in read) if len(read) < 2 else [*([name] for name in read), list(read)]:
+    for some in [*([name] for name in read), *[list(read)] * (len(read) > 1)]:
         every = [site for name in some for site in read[name]]
         for words, value_of in ONE_FOR_ALL:
             changes = {site.number: partial(forward.counted, partial(_as_in, value_of(forward, site)), site.number) for site in every}
             yield Slip(1.1 + 0.05 * len(some), "places", OF_ANOTHER.format("` and `".join(some), words), tuple(every), changes)
     for name, every in written.items():
-        changes = {s.number: partial(_skipped, forward, s.number, name, len(forward.values[s.number])) for s in every}
+        looks = {s.number: partial(_skipped, name, len(forward.values[s.number])) for s in every}
+        changes = {number: partial(forward.counted, look, number) for number, look in looks.items()}
         yield Slip(1.3, "one of many", LAST_ALONE.format(name), tuple(every), changes)
 
 
@@ -222,18 +218,16 @@ def _written(site: Site) -> set[str]:
     return loop.writes
 
 
-def _skipped(forward: ChangedForward, number: int, name: str, turns: int, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+def _skipped(name: str, turns: int, k: int, value: Any, names: Any) -> Any:
     """What is written in the last turn; before that, what comes back goes past it."""
-    value, k = do(*args, **kwargs), forward.turn[number]
-    forward.turn[number] += 1
     before = names.get(name)
     if k == turns - 1 or not has_gradient(before) or shape_of(before) != shape_of(value):
         return value
-    return before + (numbers(value) - numbers(before))
+    return _as_in(numbers(value), k, before, names)
 
 
 def _as_in(other: np.ndarray, k: int, value: Any, names: Any) -> Any:
-    """The numbers of another turn; what comes back goes through those of this one."""
+    """Other numbers, such as those of another turn; what comes back goes through this value."""
     return value + (other - numbers(value))
 
 
