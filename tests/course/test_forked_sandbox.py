@@ -52,6 +52,8 @@ def test_where_the_first_server_is_gone_a_process_starts_its_own(first):
     with WorkerSandbox(first) as fork:
         os.killpg(first.process.pid, signal.SIGKILL)
         first.process.wait()
+        first.control.settimeout(20)
+        assert first.control.recv(1) == b""  # bubblewrap's end is the server's, but a moment later
         assert said(fork) == "[6.0]\n"
         assert fork.process is not None
 
