@@ -39,6 +39,15 @@ def test_a_look_that_fails_leaves_a_verdict(monkeypatch, look):
     assert not report.passed and report.diagnoses
 
 
+@pytest.mark.parametrize("step", ["begin", "only_what_is_there", "as_written", "_invariant", "setting_of_wrong_calls"])
+def test_what_comes_before_and_after_the_looks_may_fail(monkeypatch, step):
+    monkeypatch.setattr(quiet, "STRICT", False)
+    monkeypatch.setattr(explain, step, lambda *a, **k: 1 / 0)
+    report = check("mul", lambda g, x, y: (g * np.cos(y) ** 3 + x**3, g * x))
+    (found,) = report.diagnoses
+    assert not report.passed and (found.input, found.certainty) == ("x", "unknown") and "The gradient for x is wrong" in found.text
+
+
 def test_the_letters_of_a_lambda_in_a_reference_are_not_said():
     spec = Spec(
         "gate", Op("gate", lambda x: x / (1 + np.exp(-x)), ELEMENTWISE, x=lambda g, x: (lambda A, B: g * A * (1 + B / A))(*gate_parts(x)))

@@ -77,6 +77,16 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     about = f"The gradient for {x} "
     if all(o.got[x] is None for o in wrong):
         return diagnosis("none", "certain", about + "is None", **more)
+    found = _explained(observations, x, answered, wrong, more)
+    return found or diagnosis("unknown", "unknown", about + UNKNOWN, **more)
+
+
+UNKNOWN = "is wrong, in no way that this checker knows"
+
+
+@quiet
+def _explained(observations: Sequence[Observation], x: str, answered: list[Observation], wrong: list[Observation], more: dict) -> Diagnosis:
+    about = f"The gradient for {x} "
     reference = observations[0].reference
     begin(observations[0])
     with warnings.catch_warnings(), collector_paused(), reference.trying():
@@ -112,8 +122,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     if where and found and not found.sure and not repair:
         found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
     if not found:
-        text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)
-        return diagnosis("unknown", "unknown", about + text + invariant, **more)
+        return diagnosis("unknown", "unknown", about + UNKNOWN + _fraction(wrong, x) + invariant, **more)
     if found.place:
         more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
     also = [other for other in found.also if A_STEP not in other.text]
