@@ -233,7 +233,7 @@ def test_the_rest_of_a_share_for_the_share_is_no_sign_of_another_value():
         return d, -d
 
     said = first(PINBALL, rule)
-    assert "1 - tau in the place of `tau`" in said
+    assert "`tau` and `1 - tau` in each other's places" in said
     assert "the other sign of `y`" not in said
 
 

@@ -93,11 +93,11 @@ def _explained(observations: Sequence[Observation], x: str, answered: list[Obser
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = _in_time(reference, lambda: mistake([o for o in observations if o.failed or o.got[x] is not None], x))
         found = found and not_of_a_loop(found, observations, x)
-        is_open = found is None or not found.sure or may_be_chance(found, observations[0])
+        is_open = _is_open(found) or not found.sure or may_be_chance(found, observations[0])
         repair = find_repair(observations, x) if is_open and not reference.stopped else None
-        if not repair and (found is None or any(words in found.text for words in SYMPTOMS)):
+        if not repair and _is_open(found):
             found = _in_time(reference, lambda: explained_in_smaller_calls(wrong, x, mistake)) or found
-        if not repair and (found is None or any(words in found.text for words in SYMPTOMS)):
+        if not repair and _is_open(found):
             found = _in_time(reference, lambda: find_other_forward(wrong, x)) or found
     is_known = found is not None
     more["seen"] = (found.family, *(other.name for other in found.also), *found.parts) if found else ()
@@ -129,6 +129,11 @@ def _explained(observations: Sequence[Observation], x: str, answered: list[Obser
     more["alternatives"] = (*(other.name for other in also), *found.parts)
     said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in also)])
     return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, found.hint, **more)
+
+
+def _is_open(found: Mistake | None) -> bool:
+    """Is nothing known, or no more than how it looks?"""
+    return found is None or any(words in found.text for words in SYMPTOMS)
 
 
 def _in_time(reference: Reference, look: Callable[[], Mistake | None]) -> Mistake | None:

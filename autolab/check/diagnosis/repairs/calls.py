@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from autolab.formula import expression
 
 from ...run.meter import of_library
-from .schema import MOST_HELPERS, Site
+from .schema import MOST_HELPERS, Site, as_written
 from .values import (
     Change,
     Edit,
@@ -125,6 +125,10 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
             yield Edit(1.4, "mask", text, ("scattered", key), lambda do, a, k, n, f=shape_in: _scattered(do, f(n), *a, **k))
     if name == "put_along_axis" and len(site.args) > 2:
         yield Edit(1, "overwritten", f"a sum of all that is written in {quote}", ("store", "add"), lambda do, a, k, n: _add_along(*a, **k))
+    for word, other in (("append", "prepend"), ("prepend", "append")):
+        if word in site.kwargs:
+            other_end: Change = lambda do, a, k, n, w=word, o=other: do(*a, **{o if key == w else key: v for key, v in k.items()})
+            yield Edit(1, "places", f"another end than `{word}` in {quote}", ("end", word), other_end)
     for word, value in site.kwargs.items():
         if word not in ("axis", "dim", "keepdims", "keepdim"):
             family = "integer" if word == "dtype" else "setting"
@@ -319,6 +323,50 @@ def _einsums(site: Site, quote: str) -> Iterator[Edit]:
         if other != site.args[0]:
             change = lambda do, a, k, n, other=other: do(other, *a[1:], **k)
             yield Edit(1, "transposed", text, ("einsum", site.args[0], other), change)
+    yield from _operands(site, quote, parts, out)
+
+
+def _operands(site: Site, quote: str, parts: Sequence[str], out: str) -> Iterator[Edit]:
+    """In einsum: one operand more or less, or another one, with the letters that it has elsewhere in the rule."""
+    node: Any = site.node
+    if len(node.args) != len(parts) + 1 or not isinstance(site.parents[-1], ast.FunctionDef):
+        return
+    for i, part in enumerate(parts):
+        others, rest = [p for k, p in enumerate(parts) if k != i], (*range(1, i + 1), *range(i + 2, len(parts) + 1))
+        if others and set(out) <= set("".join(others)):
+            change: Change = lambda do, a, k, n, said=",".join(others) + "->" + out, rest=rest: do(said, *(a[j] for j in rest), **k)
+            yield Edit(1.2, "factor", f"one operand less in {quote}", ("operand", "less", site.text(node.args[i + 1])), change)
+        for name, letters in _letters(site.parents[-1]):
+            if name == site.text(node.args[i + 1]) or name not in site.names or not set(out) <= set("".join((*others, letters))):
+                continue
+            said = ",".join((*parts[:i], letters, *parts[i + 1 :])) + "->" + out
+            change = lambda do, a, k, n, said=said, i=i, name=name: do(said, *a[1 : i + 1], n[name], *a[i + 2 :], **k)
+            text = f"another operand in the place of `{short(site.text(node.args[i + 1]))}` in {quote}"
+            yield Edit(1.25, "variable", text, ("operand", site.text(node.args[i + 1]), name), change)
+    for name, letters in _letters(site.parents[-1]):
+        if name in site.names and name not in map(site.text, node.args):
+            said = ",".join((*parts, letters)) + "->" + out
+            change = lambda do, a, k, n, said=said, name=name: do(said, *a[1:], n[name], **k)
+            yield Edit(1.2, "factor", f"one more operand in {quote}", ("operand", "more", name), change)
+
+
+def _letters(function: Any) -> set[tuple[str, str]]:
+    """The names that einsum is given anywhere in a function, with their letters there."""
+    if not hasattr(function, "letters"):
+        function.letters = set()
+        for call in _written(function):
+            if isinstance(call, ast.Call) and getattr(as_written(call.func), "attr", "") == "einsum" and call.args:
+                letters, *operands = map(as_written, call.args)
+                parts = str(getattr(letters, "value", "")).replace(" ", "").partition("->")[0].split(",")
+                function.letters |= {(a.id, part) for a, part in zip(operands, parts, strict=False) if isinstance(a, ast.Name)}
+    return function.letters
+
+
+def _written(node: ast.AST) -> Iterator[Any]:
+    """A node and all in it, without the questions."""
+    yield (node := as_written(node))
+    for child in ast.iter_child_nodes(node):
+        yield from _written(child)
 
 
 AXIS_FIRST = {"sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "flip", "argsort",

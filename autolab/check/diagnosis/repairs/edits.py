@@ -18,7 +18,7 @@ from ...run.reference import sum_to
 from .brackets import brackets
 from .calls import AXIS_FIRST, axes, calls
 from .indices import indices, is_written_into, lost_indices, stores, turns_for_numbers
-from .names_of_forward import of_forward_by_name
+from .names_of_forward import ends_of_loops, of_forward_by_name
 from .of_forward import of_forward
 from .put_in import (
     factors,
@@ -34,7 +34,7 @@ from .put_in import (
     squares,
     units,
 )
-from .schema import Site, same
+from .schema import Site, as_written, same
 from .statements import assignments, earlier_values, loops, moves, taken_apart
 from .values import (
     Change,
@@ -235,6 +235,10 @@ def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
     if kind is ast.Mult and isinstance(site.node, ast.BinOp):
         yield from _taken_in(site.node.left, assigned(site, site.node.right), 1)
         yield from _taken_in(site.node.right, assigned(site, site.node.left), 0)
+    if kind in (ast.Mult, ast.Div) and isinstance(site.node, ast.BinOp):
+        yield from _before_a_product(site, pool)
+    if kind is ast.MatMult:
+        yield from _after_a_product(site, pool)
     if kind is ast.Pow and all(isinstance(a, int) for a in site.args) and site.args[1] == 2:
         for key, size in pool.sizes.items():
             text = f"{size_in_words(key)} as one of the two factors in {quote}"
@@ -262,6 +266,37 @@ def _taken_in(factor: Any, call: Any, place: int) -> Iterator[Edit]:
         kept = evaluated(rest) if rest else None
         change: Change = lambda do, a, k, names, r=kept: a[place] * r(names) if r else a[place]
         yield Edit(1.2, "early sum", text, ("inside", name), change, inside)
+
+
+def _before_a_product(site: Site, pool: Pool) -> Iterator[Edit]:
+    """Rows multiplied or divided before a matrix product, and not after it."""
+    node: Any = site.node
+    product = as_written(assigned(site, as_written(node.left)))
+    is_product = isinstance(product, ast.BinOp) and isinstance(product.op, ast.MatMult) and hasattr(product, "number")
+    if not is_product or is_number(site.args[1]) or not pool.comes_from_g(site):
+        return
+    by = _of_text(site.text(node.right))
+    text = f"`{short(site.text(node.right))}` before the product, and not after it, in {quote_of(site)}"
+    for k in (1, 0):
+        inside = {product.number: lambda do, a, kw, names, k=k: do(*(site.do(v, by(names)) if i == k else v for i, v in enumerate(a)))}
+        yield Edit(1.5, "order", text, ("before a product", k, site.text(node.right)), lambda do, a, kw, names: a[0], inside)
+
+
+def _of_text(text: str) -> Any:
+    return evaluated(ast.parse(text, mode="eval").body)
+
+
+def _after_a_product(site: Site, pool: Pool) -> Iterator[Edit]:
+    """And the other way round."""
+    node: Any = site.node
+    for k, operand in enumerate((node.left, node.right)):
+        part = as_written(assigned(site, as_written(operand)))
+        if not isinstance(part, ast.BinOp) or not isinstance(part.op, (ast.Mult, ast.Div)) or not hasattr(part, "number") or not pool.comes_from_g(site):
+            continue
+        by, way = _of_text(site.text(part.right)), operator.mul if isinstance(part.op, ast.Mult) else operator.truediv
+        text = f"`{short(site.text(part.right))}` after the product, and not before it, in {quote_of(site)}"
+        before = {part.number: lambda do, a, kw, names: a[0]}
+        yield Edit(1.5, "order", text, ("after a product", k, site.text(part.right)), lambda do, a, kw, names, by=by, way=way: way(do(*a), by(names)), before)
 
 
 def _without_one(factor: Any) -> Iterator[tuple[str, Any]]:
@@ -368,6 +403,16 @@ def _turns(site: Site, pool: Pool) -> Iterator[Edit]:
                        lambda do, a, k, names, f=goal: sum_to(do(*a, **k), f(names)))  # fmt: skip
 
 
+def _scans(site: Site, pool: Pool) -> Iterator[Edit]:
+    """A running sum of what comes from g, where forward has one."""
+    if pool.calls.isdisjoint(("cumsum", "accumulate")) or not is_array(site.value) or is_written_into(site) or not pool.comes_from_g(site):
+        return
+    for axis in range(-1, -site.value.ndim - 1, -1):
+        text = f"a running sum of {quote_of(site)}"
+        yield Edit(1.55, "scan", text, ("running", axis), then(lambda v, a=axis: v.cumsum(a)))
+        yield Edit(1.55, "scan", text, ("running back", axis), then(lambda v, a=axis: flipped(flipped(v, a).cumsum(a), a)))
+
+
 def _is_a_term(site: Site) -> bool:
     """Is it a term, and no function that is called?"""
     parent = site.parents[0]
@@ -414,5 +459,5 @@ def _orders(site: Site, pool: Pool) -> Iterator[Edit]:
 UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mends the rule
 LIKELY_LOOKS = (_names, of_forward_by_name, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes,
                 loops, indices, turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, squares, settings,
-                rests, masks, of_a_statement, halves_of_a_product, indexed_factors)  # fmt: skip
+                rests, masks, of_a_statement, halves_of_a_product, indexed_factors, _scans, ends_of_loops)  # fmt: skip
 UNLIKELY_LOOKS = (units, _orders, of_forward, factors, functions_of)

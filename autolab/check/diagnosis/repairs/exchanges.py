@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,8 @@ MOST = 6  # sites of each of the two
 def exchanges(groups: Mapping[Any, Pairs]) -> Iterator[tuple[Edit, Pairs]]:
     """For every change of one thing into another that occurs with its opposite: both, everywhere and at one place each."""
     for key, pairs in groups.items():
+        if key[0] == "rest":
+            yield from _with_the_rest(key, pairs)
         if len(key) != 3 or key[0] not in KINDS or str(key[1]) >= str(key[2]):
             continue
         back = groups.get((key[0], key[2], key[1]), ())
@@ -33,6 +36,20 @@ def exchanges(groups: Mapping[Any, Pairs]) -> Iterator[tuple[Edit, Pairs]]:
                 if 1 < len(one) * len(other) <= MOST:
                     for a, b in itertools.product(one, other):
                         yield edit._replace(cost=edit.cost + 0.6), (a, b)
+
+
+def _with_the_rest(key: Any, pairs: Pairs) -> Iterator[tuple[Edit, Pairs]]:
+    """A share and 1 less it: `1 - p` where p belongs, and p where that belongs."""
+    rests, shares = ([(e, s) for e, s in pairs if _is_taken_from_1(s) == is_rest] for is_rest in (True, False))
+    both = ([(rests, shares)] if rests and shares else []) + [([a], [b]) for a, b in itertools.product(rests, shares)] * (len(rests) * len(shares) <= MOST)
+    for one, other in both:
+        said = f"`{key[1]}` and `1 - {key[1]}` in each other's places"
+        yield Edit(COSTS["name"], "swapped", said, ("exchanged", key), one[0][0].change), (*one, *other)
+
+
+def _is_taken_from_1(site: Site) -> bool:
+    parent: Any = site.parents[0]
+    return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Sub) and getattr(parent.right, "was", parent.right) is site.node and site.text(parent.left) in ("1", "1.0")
 
 
 def _alike(key: Any, one: Pairs, other: Pairs) -> Iterator[tuple[Edit, Pairs]]:

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from types import FrameType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,21 +20,29 @@ from .schema import Site
 from .values import Edit, Pool, is_array, shape_of
 
 FOR_ITS_OWN = 1.7  # what a change costs: more than what may be wrong inside
+AT_THE_END = 1.75
 SAID = 3  # entries that are named
 
 
-def names_of_forward(o: Observation) -> dict[str, np.ndarray]:
-    """The arrays that a forward on arrays gives a name once, outside of loops; those of its inputs and of its result are known."""
+class Named(NamedTuple):
+    """The arrays to which a forward on arrays gives a name; those of its inputs and of its result are known."""
+
+    once: dict[str, np.ndarray]
+    last: dict[str, np.ndarray]  # what a loop leaves in a name: a solution, or a state
+
+
+def names_of_forward(o: Observation) -> Named:
+    """Those in one call."""
     if "names of forward" not in o.memo:
         o.memo["names of forward"] = _names_of_forward(o)
     return o.memo["names of forward"]
 
 
-def _names_of_forward(o: Observation) -> dict[str, np.ndarray]:
+def _names_of_forward(o: Observation) -> Named:
     forward: Any = getattr(o.reference.forward, "forward", o.reference.forward)
     node = definition(forward) if isinstance(forward, FunctionType) else None
     if node is None or isinstance(node, ast.Lambda) or inspect.isgeneratorfunction(forward):
-        return {}
+        return Named({}, {})
     inputs = [np.array(a) if isinstance(a, np.ndarray) else a for a in o.inputs]
     local: dict[str, Any] = {}
 
@@ -47,12 +55,13 @@ def _names_of_forward(o: Observation) -> dict[str, np.ndarray]:
     try:
         forward(*inputs, **o.reference.call_settings(o.settings))
     except Exception:  # it takes the numbers in another way
-        return {}
+        return Named({}, {})
     finally:
         sys.setprofile(before)
-    once = {name for name, count in Counter(_assigned(node)).items() if count == 1}
-    arrays = {name: value for name, value in local.items() if name in once and name not in o.reference.inputs and is_array(value)}
-    return {name: value for name, value in arrays.items() if isinstance(value, np.ndarray) and not _is_known(value, o)}
+    counts = Counter(_assigned(node))
+    arrays = {name: v for name, v in local.items() if isinstance(v, np.ndarray) and is_array(v) and not _is_known(v, o)}
+    once = {name: value for name, value in arrays.items() if counts[name] == 1 and name not in o.reference.inputs}
+    return Named(once, {name: value for name, value in arrays.items() if counts[name] > 1})
 
 
 def _is_known(value: np.ndarray, o: Observation) -> bool:
@@ -72,13 +81,12 @@ def _assigned(node: Any) -> Iterator[str]:
                         yield name.id
 
 
-def own_names(rule: ChangedRule) -> dict[str, np.ndarray]:
-    """Those of the first call, if all calls have them."""
+def own_names(rule: ChangedRule) -> Named:
+    """Those of the first call that all calls have."""
     if rule.first.failed or rule.first.reference.function is None:
-        return {}
-    found = names_of_forward(rule.first)
-    every = [set(names_of_forward(o)) for o in rule.observations]
-    return {name: value for name, value in found.items() if all(name in names for names in every)}
+        return Named({}, {})
+    every = [names_of_forward(o) for o in rule.observations]
+    return Named(*({name: value for name, value in kind[0].items() if all(name in names for names in kind)} for kind in zip(*every, strict=True)))
 
 
 def of_forward_by_name(site: Site, pool: Pool) -> Iterator[Edit]:
@@ -90,6 +98,17 @@ def of_forward_by_name(site: Site, pool: Pool) -> Iterator[Edit]:
     if shape_of(value) == shape_of(site.value):
         text = f"the `{name}` of forward in the place of the rule's own{_where(site.value, value)}"
         yield Edit(FOR_ITS_OWN, "variable", text, ("of forward", name), lambda do, a, k, names, f=value_of: f(names))
+
+
+def ends_of_loops(site: Site, pool: Pool) -> Iterator[Edit]:
+    """What a loop of forward ends with in the place of an input, wherever that is read: a derivative belongs at the solution."""
+    name = site.node.id if isinstance(site.node, ast.Name) else ""
+    if name not in pool.inputs or site.is_helper or not isinstance(site.value, np.ndarray):
+        return
+    for other, (value, value_of) in pool.ends.items():
+        if shape_of(value) == shape_of(site.value):
+            text = f"the `{other}` that the loop of forward ends with in the place of `{name}`"
+            yield Edit(AT_THE_END, "variable", text, ("of forward", name, other), lambda do, a, k, names, f=value_of: f(names))
 
 
 def _where(own: np.ndarray, value: np.ndarray) -> str:

@@ -53,7 +53,7 @@ class Pools:
         shapes = {x: lambda names, x=x: rule.observation.shape(x) for x in o.reference.inputs}
         return Pool(
             arrays, sizes | self.sizes | self._own_sizes(site), shapes, self._masks(site), frozenset(o.reference.settings),
-            self.forward, self.named, self.words.come_from_g,
+            self.forward, *self.named, self.words.come_from_g, self.words.calls, frozenset(o.reference.inputs),
         )  # fmt: skip
 
     def _masks(self, site: Site) -> dict[str, tuple[Any, Callable]]:
@@ -85,13 +85,14 @@ class Pools:
         return values_of_forward(self.rule)
 
     @cached_property
-    def named(self) -> dict[str, tuple[Any, Callable]]:
-        """What forward gives a name."""
-        rule = self.rule
-        return {
-            name: (value, lambda names, name=name: rule.rule.wrap(np.array(names_of_forward(rule.observation)[name])))
-            for name, value in own_names(rule).items()
-        }
+    def named(self) -> tuple[dict[str, tuple[Any, Callable]], ...]:
+        """What forward gives a name: once, and last of several times."""
+        wrap, rule = self.rule.rule.wrap, self.rule
+
+        def found(k: int, name: str) -> Callable:
+            return lambda names: wrap(np.array(names_of_forward(rule.observation)[k][name]))
+
+        return tuple({name: (value, found(k, name)) for name, value in kind.items()} for k, kind in enumerate(own_names(rule)))
 
     @cached_property
     def sizes(self) -> dict[Any, Callable]:

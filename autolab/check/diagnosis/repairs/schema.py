@@ -104,6 +104,13 @@ class _Plain(ast.NodeTransformer):
         return self.visit(node.was) if asked else self.generic_visit(node)  # type: ignore[attr-defined]
 
 
+def as_written(node: ast.AST) -> Any:
+    """The node that a question stands for."""
+    while hasattr(node, "was"):
+        node = node.was
+    return node
+
+
 class Schema:
     """The functions of a rule, ready to be changed at any of their sites.
 

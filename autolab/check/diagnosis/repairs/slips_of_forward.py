@@ -16,7 +16,7 @@ from ..diagnosis import Mistake
 from ..quiet import quiet
 from ..smaller import smaller_call
 from .changed_forward import ChangedForward, Changes, detached, has_gradient, numbers
-from .schema import Site, same
+from .schema import Site, as_written, same
 from .values import instead, quote_of, shape_of, short
 
 MOST = 60_000  # questions that the places of forward ask
@@ -125,9 +125,30 @@ def _of_arithmetic(site: Site, name: str, said: str) -> Iterator[tuple[float, st
             yield cost, family, WITHOUT.format(out, said), instead(one)
             if has_gradient(site.value) and has_gradient(site.args[kept]):
                 yield from _apart(cost + 0.15, family, WITHOUT.format(out, said), site.do, one)
+    if name in ("mul", "pow") and (squared := _squared(site)):
+        words = INSTEAD.format("the absolute value", f"the square of `{short(squared)}`")
+        yield 1.3, "function", words, lambda do, a, k, names: a[0] * np.sign(numbers(a[name == "mul"]))
     other = {"add": operator.sub, "sub": operator.add}.get(name)
     if other and has_gradient(site.value):
         yield 1.4, "term sign", f"is right for another forward, with the other sign in {said}", instead(other)
+
+
+def _squared(site: Site) -> str:
+    """What is squared in a power or in a product, such as `w * u * u`."""
+    node: Any = site.node
+    right = site.text(node.right)
+    if isinstance(node.op, ast.Pow):
+        return site.text(node.left) if right == "2" else ""
+    return right if right in {site.text(factor) for factor in _factors(node.left)} else ""
+
+
+def _factors(node: Any) -> Iterator[ast.AST]:
+    node = as_written(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+    else:
+        yield node
 
 
 def _apart(cost: float, family: str, text: str, right: Callable, other: Callable) -> Iterator[tuple[float, str, str, Callable]]:
@@ -151,12 +172,14 @@ def _of_call(site: Site, said: str) -> Iterator[tuple[float, str, str, Callable]
             yield 1.3, "term", text, lambda do, a, k, names, part=part: range(*a)[part]
     if not has_gradient(site.value):
         return
-    one = site.args[0] if site.args else None
+    one, name = site.args[0] if site.args else None, getattr(node.func, "attr", getattr(node.func, "id", ""))
     if len(site.args) == 1 and not site.kwargs and has_gradient(one) and shape_of(one) == shape_of(site.value):
+        if name in ("abs", "absolute", "square"):
+            words, other = ("the absolute value", abs) if name == "square" else ("the square", lambda a: a * a)
+            yield 1.3, "function", INSTEAD.format(words, said), instead(other)
         yield 1.2, "function", INSTEAD.format("its argument", said), instead(same)
         yield from _apart(1.4, "function", INSTEAD.format("its argument", said), site.do, same)
-    name = getattr(node.func, "attr", "")
-    if name in METHODS:
+    if name in METHODS and isinstance(node.func, ast.Attribute):
         yield 1.4, "scale", INSTEAD.format(f"`{METHODS[name]}`", said), lambda do, a, k, names: _sibling(do, METHODS[name])(*a, **k)
     if isinstance(axis := site.kwargs.get("axis"), int):
         for another in sorted({0, 1, -1} - {axis}):
@@ -236,7 +259,7 @@ def find_other_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The computation that differs from forward in one place of its source and whose gradient came back, in all these calls."""
     first = min(wrong, key=lambda o: o.want[x].size + o.out.size)
     reference = first.reference
-    if reference.function is None or reference.elementwise:
+    if reference.function is None:
         return None
     calls = [_Call(o) for o in (smaller_call(first, x) or first, *wrong)]
     try:

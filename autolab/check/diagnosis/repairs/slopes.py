@@ -18,6 +18,7 @@ from .values import Edit, is_array, is_number, shape_of
 
 PERTURBED, FROM_0 = 1.3717, 0.4139  # a factor that no rule has; and what 0, which a factor leaves as it is, becomes
 MANY_RIGHT = 4  # one entry in so many
+ODD = 1.95  # the cost of an odd number in the place of a whole one
 FORETOLD = 10  # what it costs to work out what a change would give, in questions
 REPEATED = (ast.For, ast.While, ast.comprehension, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.Lambda)
 
@@ -76,7 +77,7 @@ class Slopes:
             more = float(np.vdot(slope, self.missing) / np.vdot(slope, slope))
             m = float(f"{site.value + more:.12g}") if abs(site.value + more) > 1e-9 * abs(site.value) else 0.0
             text = f"another number in the place of {site.text()}"
-            cost = 1.3 if m == 0 and takes_away(site) else 1.1
+            cost = 1.3 if m == 0 and takes_away(site) else 1.1 if _may_be_meant(site.value, m) else ODD
             yield Edit(cost, "number", text, ("number", site.value, m), lambda do, a, k, names: m)
 
     @cached_property
@@ -161,6 +162,11 @@ def _moved(value: Any) -> Any:
 def _is_written(site: Site) -> bool:
     """Is it a number that is written in the source?"""
     return isinstance(site.node, (ast.Constant, ast.UnaryOp)) and site.do is same
+
+
+def _may_be_meant(n: Any, m: float) -> bool:
+    """May a number be written in the place of n? For a whole number a small fraction; 3.3 is likelier made of a size that is another one."""
+    return n != int(n) or any(abs(d * m - round(d * m)) < 1e-9 and abs(d * m) <= 6 for d in (1, 2, 3, 4, 6))
 
 
 def _stretches(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:

@@ -36,7 +36,10 @@ class Pool(NamedTuple):
     forward: Mapping[Any, Callable[[Mapping[str, Any]], Any]] = {}  # what forward works out on its way
     # and what it gives a name: in the first call, and how it is found in each
     named: Mapping[str, tuple[Any, Callable[[Mapping[str, Any]], Any]]] = {}
+    ends: Mapping[str, tuple[Any, Callable[[Mapping[str, Any]], Any]]] = {}  # the same of what a loop leaves in a name
     comes_from_g: Callable[[Site], bool] = lambda site: False
+    calls: frozenset[str] = frozenset()  # the functions that forward calls
+    inputs: frozenset[str] = frozenset()
 
 
 def is_array(value: Any) -> bool:

@@ -24,6 +24,7 @@ class Words:
         parts = ast.walk(node) if node else ()
         written = {ast.unparse(part) for part in parts if isinstance(part, (ast.BinOp, ast.Call, ast.Subscript))}
         self.of_forward = {words for words in written if len(words) >= FEWEST}
+        self.calls = frozenset(called(part) for part in (ast.walk(node) if node else ()) if isinstance(part, ast.Call))
         self.known: dict[ast.AST, bool] = {}
         self.given = {*reference.inputs, *reference.settings, "out", "ctx", "self"}
         self.of_g: dict[ast.AST, set[str]] = {}  # in each function, the names that g goes into
@@ -76,6 +77,11 @@ class Words:
         node: Any = site.node
         at = self.columns[statement].get((node.col_offset, node.end_col_offset), -1)
         return without_numbers(site.text(statement)), type(node), at
+
+
+def called(call: ast.Call) -> str:
+    """The name of the function or method that is called."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def without_numbers(text: str) -> str:
