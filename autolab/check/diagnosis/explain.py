@@ -93,7 +93,7 @@ def _explained(observations: Sequence[Observation], x: str, answered: list[Obser
         warnings.simplefilter("ignore")  # of a wrong formula that was tried
         found = _in_time(reference, lambda: mistake([o for o in observations if o.failed or o.got[x] is not None], x))
         found = found and not_of_a_loop(found, observations, x)
-        is_open = _is_open(found) or not found.sure or may_be_chance(found, observations[0])
+        is_open = found is None or _is_open(found) or not found.sure or may_be_chance(found, observations[0])
         repair = find_repair(observations, x) if is_open and not reference.stopped else None
         if not repair and _is_open(found):
             found = _in_time(reference, lambda: explained_in_smaller_calls(wrong, x, mistake)) or found

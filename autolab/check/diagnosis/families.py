@@ -80,7 +80,11 @@ def families(first: Observation, x: str, calls: bool = True, explained: Callable
     for look in (other_turns, other_triangles, other_sizes, early_sums, other_axes) if calls else ():
         yield from look(first, x)
     yield from _about_factors(reference, (1, -1, 2, -2))
-    yield Family("extra term", "is the right one plus g: g is added where it should not be, or a term that takes it off is missing", lambda o, x: o.want[x] + o.g)
+    yield Family(
+        "extra term",
+        "is the right one plus g: g is added where it should not be, or a term that takes it off is missing",
+        lambda o, x: o.want[x] + o.g,
+    )
     less = "is the right one minus g: a term with g is missing, or g is subtracted where it should not be"
     yield Family("extra term", less, lambda o, x: o.want[x] - o.g)
     yield from vague

@@ -58,7 +58,7 @@ def with_repair(found: Mistake | None, repair: Mistake, x: str) -> Mistake:
         return replace(
             found, text=f"{in_full(repair).text}. In its numbers, it {found.text}", hint=repair.family, parts=(*found.parts, repair.family)
         )
-    if any(words in found.text for words in TWO_MISTAKES) and repair.family != "setting":  # where one is enough
+    if any(words in found.text for words in TWO_MISTAKES):  # where one is enough
         return in_full(repair)
     first, *more = found.every()
     guesses = [first, *(f for f in more if A_STEP not in f.text)]

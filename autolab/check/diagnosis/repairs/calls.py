@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 from autolab.formula import expression
 
 from ...run.meter import of_library
-from .schema import MOST_HELPERS, Site, as_written
+from .einsums import einsums
+from .schema import MOST_HELPERS, Site
 from .values import (
     Change,
     Edit,
@@ -170,7 +171,7 @@ def calls(site: Site, pool: Pool) -> Iterator[Edit]:
                 1, "triangle", f"another diagonal in {quote}", ("diagonal", k), lambda do, a, kw, n, k=k: do(*a[: 0 if is_method else 1], k)
             )
     if name == "einsum" and isinstance(site.args[0], str):
-        yield from _einsums(site, quote)
+        yield from einsums(site, quote)
 
 
 def _in_another_order(do: Any, args: tuple, i: int, j: int) -> Any:
@@ -309,64 +310,6 @@ def _ranges(site: Site, quote: str) -> Iterator[Edit]:
     for key, other in others.items():
         yield Edit(1.05, "places", text, ("range", key), then(other))
     yield Edit(1, "scan", f"the other direction in {quote}", ("range", "reversed"), then(lambda r: r[::-1]))
-
-
-def _einsums(site: Site, quote: str) -> Iterator[Edit]:
-    text = f"other letters in {quote}"
-    left, _, out = site.args[0].replace(" ", "").partition("->")
-    parts = left.split(",")
-    said = [",".join((*parts[:i], part[::-1], *parts[i + 1 :])) + "->" + out for i, part in enumerate(parts)]
-    said += [left + "->" + "".join(order) for order in itertools.islice(itertools.permutations(out), 24)]
-    said += [left + "->" + out.translate(str.maketrans(a, b)) for a in set(out) for b in set(left) - set(out) - {","}]
-    said += [left.translate(str.maketrans(a + b, b + a)) + "->" + out for a, b in itertools.combinations(sorted(set(left) - {",", "."}), 2)]
-    for other in dict.fromkeys(said):
-        if other != site.args[0]:
-            change = lambda do, a, k, n, other=other: do(other, *a[1:], **k)
-            yield Edit(1, "transposed", text, ("einsum", site.args[0], other), change)
-    yield from _operands(site, quote, parts, out)
-
-
-def _operands(site: Site, quote: str, parts: Sequence[str], out: str) -> Iterator[Edit]:
-    """In einsum: one operand more or less, or another one, with the letters that it has elsewhere in the rule."""
-    node: Any = site.node
-    if len(node.args) != len(parts) + 1 or not isinstance(site.parents[-1], ast.FunctionDef):
-        return
-    for i, part in enumerate(parts):
-        others, rest = [p for k, p in enumerate(parts) if k != i], (*range(1, i + 1), *range(i + 2, len(parts) + 1))
-        if others and set(out) <= set("".join(others)):
-            change: Change = lambda do, a, k, n, said=",".join(others) + "->" + out, rest=rest: do(said, *(a[j] for j in rest), **k)
-            yield Edit(1.2, "factor", f"one operand less in {quote}", ("operand", "less", site.text(node.args[i + 1])), change)
-        for name, letters in _letters(site.parents[-1]):
-            if name == site.text(node.args[i + 1]) or name not in site.names or not set(out) <= set("".join((*others, letters))):
-                continue
-            said = ",".join((*parts[:i], letters, *parts[i + 1 :])) + "->" + out
-            change = lambda do, a, k, n, said=said, i=i, name=name: do(said, *a[1 : i + 1], n[name], *a[i + 2 :], **k)
-            text = f"another operand in the place of `{short(site.text(node.args[i + 1]))}` in {quote}"
-            yield Edit(1.25, "variable", text, ("operand", site.text(node.args[i + 1]), name), change)
-    for name, letters in _letters(site.parents[-1]):
-        if name in site.names and name not in map(site.text, node.args):
-            said = ",".join((*parts, letters)) + "->" + out
-            change = lambda do, a, k, n, said=said, name=name: do(said, *a[1:], n[name], **k)
-            yield Edit(1.2, "factor", f"one more operand in {quote}", ("operand", "more", name), change)
-
-
-def _letters(function: Any) -> set[tuple[str, str]]:
-    """The names that einsum is given anywhere in a function, with their letters there."""
-    if not hasattr(function, "letters"):
-        function.letters = set()
-        for call in _written(function):
-            if isinstance(call, ast.Call) and getattr(as_written(call.func), "attr", "") == "einsum" and call.args:
-                letters, *operands = map(as_written, call.args)
-                parts = str(getattr(letters, "value", "")).replace(" ", "").partition("->")[0].split(",")
-                function.letters |= {(a.id, part) for a, part in zip(operands, parts, strict=False) if isinstance(a, ast.Name)}
-    return function.letters
-
-
-def _written(node: ast.AST) -> Iterator[Any]:
-    """A node and all in it, without the questions."""
-    yield (node := as_written(node))
-    for child in ast.iter_child_nodes(node):
-        yield from _written(child)
 
 
 AXIS_FIRST = {"sum", "mean", "max", "min", "prod", "std", "var", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "flip", "argsort",

@@ -17,6 +17,7 @@ import numpy as np
 from ...run.reference import sum_to
 from .brackets import brackets
 from .calls import AXIS_FIRST, axes, calls
+from .exchanges import is_taken_from_1
 from .indices import indices, is_written_into, lost_indices, stores, turns_for_numbers
 from .names_of_forward import ends_of_loops, of_forward_by_name
 from .of_forward import of_forward
@@ -93,7 +94,8 @@ def _names(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(1.5, "number", f"one {more} than `{name}`", ("step", name, step), then(lambda v, s=step: v + s))
     is_share = (isinstance(site.value, float) and site.value != 0.5) or (is_array(site.value) and np.size(site.value))
     if is_share and np.all(np.asarray(site.value > 0) & np.asarray(site.value < 1)):
-        yield Edit(1.3, "setting", f"1 - {name} in the place of `{name}`", ("rest", name), then(lambda v: 1 - v))
+        text = f"`{name}` in the place of `1 - {name}`" if is_taken_from_1(site) else f"1 - {name} in the place of `{name}`"
+        yield Edit(1.3, "setting", text, ("rest", name), then(lambda v: 1 - v))
     if kind == "size":
         multiple = f"a multiple of `{name}`"
         yield Edit(1.9, "places", multiple, ("multiple", name, 2), then(lambda v: 2 * v))
@@ -291,12 +293,24 @@ def _after_a_product(site: Site, pool: Pool) -> Iterator[Edit]:
     node: Any = site.node
     for k, operand in enumerate((node.left, node.right)):
         part = as_written(assigned(site, as_written(operand)))
-        if not isinstance(part, ast.BinOp) or not isinstance(part.op, (ast.Mult, ast.Div)) or not hasattr(part, "number") or not pool.comes_from_g(site):
+        if (
+            not isinstance(part, ast.BinOp)
+            or not isinstance(part.op, (ast.Mult, ast.Div))
+            or not hasattr(part, "number")
+            or not pool.comes_from_g(site)
+        ):
             continue
         by, way = _of_text(site.text(part.right)), operator.mul if isinstance(part.op, ast.Mult) else operator.truediv
         text = f"`{short(site.text(part.right))}` after the product, and not before it, in {quote_of(site)}"
         before = {part.number: lambda do, a, kw, names: a[0]}
-        yield Edit(1.5, "order", text, ("after a product", k, site.text(part.right)), lambda do, a, kw, names, by=by, way=way: way(do(*a), by(names)), before)
+        yield Edit(
+            1.5,
+            "order",
+            text,
+            ("after a product", k, site.text(part.right)),
+            lambda do, a, kw, names, by=by, way=way: way(do(*a), by(names)),
+            before,
+        )
 
 
 def _without_one(factor: Any) -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .schema import Site
+from .schema import Site, as_written
 from .values import Edit
 
 Pairs = Sequence[tuple[Edit, Site]]
@@ -40,16 +40,24 @@ def exchanges(groups: Mapping[Any, Pairs]) -> Iterator[tuple[Edit, Pairs]]:
 
 def _with_the_rest(key: Any, pairs: Pairs) -> Iterator[tuple[Edit, Pairs]]:
     """A share and 1 less it: `1 - p` where p belongs, and p where that belongs."""
-    rests, shares = ([(e, s) for e, s in pairs if _is_taken_from_1(s) == is_rest] for is_rest in (True, False))
-    both = ([(rests, shares)] if rests and shares else []) + [([a], [b]) for a, b in itertools.product(rests, shares)] * (len(rests) * len(shares) <= MOST)
+    rests, shares = ([(e, s) for e, s in pairs if is_taken_from_1(s) == is_rest] for is_rest in (True, False))
+    both = ([(rests, shares)] if rests and shares else []) + [([a], [b]) for a, b in itertools.product(rests, shares)] * (
+        len(rests) * len(shares) <= MOST
+    )
     for one, other in both:
         said = f"`{key[1]}` and `1 - {key[1]}` in each other's places"
         yield Edit(COSTS["name"], "swapped", said, ("exchanged", key), one[0][0].change), (*one, *other)
 
 
-def _is_taken_from_1(site: Site) -> bool:
+def is_taken_from_1(site: Site) -> bool:
+    """Is it the p in `1 - p`?"""
     parent: Any = site.parents[0]
-    return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Sub) and getattr(parent.right, "was", parent.right) is site.node and site.text(parent.left) in ("1", "1.0")
+    return (
+        isinstance(parent, ast.BinOp)
+        and isinstance(parent.op, ast.Sub)
+        and as_written(parent.right) is site.node
+        and site.text(parent.left) in ("1", "1.0")
+    )
 
 
 def _alike(key: Any, one: Pairs, other: Pairs) -> Iterator[tuple[Edit, Pairs]]:

@@ -86,7 +86,9 @@ def own_names(rule: ChangedRule) -> Named:
     if rule.first.failed or rule.first.reference.function is None:
         return Named({}, {})
     every = [names_of_forward(o) for o in rule.observations]
-    return Named(*({name: value for name, value in kind[0].items() if all(name in names for names in kind)} for kind in zip(*every, strict=True)))
+    return Named(
+        *({name: value for name, value in kind[0].items() if all(name in names for names in kind)} for kind in zip(*every, strict=True))
+    )
 
 
 def of_forward_by_name(site: Site, pool: Pool) -> Iterator[Edit]:

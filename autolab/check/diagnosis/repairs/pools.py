@@ -11,7 +11,7 @@ import numpy as np
 
 from ...run.observation import Observation
 from .changed_rule import ChangedRule
-from .names_of_forward import names_of_forward, own_names
+from .names_of_forward import Named, names_of_forward, own_names
 from .of_forward import values_of_forward
 from .schema import Site
 from .values import Pool, evaluated, is_array, is_number, shape_of
@@ -53,7 +53,7 @@ class Pools:
         shapes = {x: lambda names, x=x: rule.observation.shape(x) for x in o.reference.inputs}
         return Pool(
             arrays, sizes | self.sizes | self._own_sizes(site), shapes, self._masks(site), frozenset(o.reference.settings),
-            self.forward, *self.named, self.words.come_from_g, self.words.calls, frozenset(o.reference.inputs),
+            self.forward, self.named, self.ends, self.words.come_from_g, self.words.calls, frozenset(o.reference.inputs),
         )  # fmt: skip
 
     def _masks(self, site: Site) -> dict[str, tuple[Any, Callable]]:
@@ -85,14 +85,24 @@ class Pools:
         return values_of_forward(self.rule)
 
     @cached_property
-    def named(self) -> tuple[dict[str, tuple[Any, Callable]], ...]:
-        """What forward gives a name: once, and last of several times."""
-        wrap, rule = self.rule.rule.wrap, self.rule
+    def own_names(self) -> Named:
+        """What forward gives a name, in the first call."""
+        return own_names(self.rule)
 
-        def found(k: int, name: str) -> Callable:
-            return lambda names: wrap(np.array(names_of_forward(rule.observation)[k][name]))
+    @cached_property
+    def named(self) -> dict[str, tuple[Any, Callable]]:
+        """What it gives a name once."""
+        return {name: (value, self._found("once", name)) for name, value in self.own_names.once.items()}
 
-        return tuple({name: (value, found(k, name)) for name, value in kind.items()} for k, kind in enumerate(own_names(rule)))
+    @cached_property
+    def ends(self) -> dict[str, tuple[Any, Callable]]:
+        """What it leaves in a name that had other values before."""
+        return {name: (value, self._found("last", name)) for name, value in self.own_names.last.items()}
+
+    def _found(self, kind: str, name: str) -> Callable:
+        """The same in the call that runs."""
+        rule = self.rule
+        return lambda names: rule.rule.wrap(np.array(getattr(names_of_forward(rule.observation), kind)[name]))
 
     @cached_property
     def sizes(self) -> dict[Any, Callable]:

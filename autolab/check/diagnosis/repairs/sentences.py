@@ -18,7 +18,9 @@ def said(edit: Edit, sites: Sequence[Site]) -> str:
     """What is changed, and where."""
     site = sites[0]
     around = next((p for p in site.parents if hasattr(p, "lineno") and not isinstance(p, (ast.FunctionDef, ast.keyword))), None)
-    small = isinstance(site.node, (ast.Name, ast.Constant, ast.UnaryOp)) and around is not None
+    small = (
+        isinstance(site.node, (ast.Name, ast.Constant, ast.UnaryOp)) and around is not None and f"`{site.text(around)}`" not in edit.what
+    )
     inside, which = f" in `{_cut(site, around)}`" if small else "", ""
     if len(sites) == 1 and (found := _which_of_a_line(site, around if small else site.node, small)):
         inside, which = found[0] or inside, found[1]

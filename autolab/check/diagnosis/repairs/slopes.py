@@ -165,7 +165,7 @@ def _is_written(site: Site) -> bool:
 
 
 def _may_be_meant(n: Any, m: float) -> bool:
-    """May a number be written in the place of n? For a whole number a small fraction; 3.3 is likelier made of a size that is another one."""
+    """May it be written in the place of n? For a whole number a small fraction may; 3.3 is likelier made of another size."""
     return n != int(n) or any(abs(d * m - round(d * m)) < 1e-9 and abs(d * m) <= 6 for d in (1, 2, 3, 4, 6))
 
 
