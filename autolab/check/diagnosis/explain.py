@@ -30,7 +30,7 @@ from .gradients.entries import find_entries, find_other_norm
 from .gradients.iterations import find_iteration
 from .gradients.jacobian import LEAVES_OUT, weights
 from .gradients.known_functions import known_function, one_for_all, other_terms
-from .gradients.links import wrong_link, wrong_number
+from .gradients.links import wrong_link, wrong_number, wrong_weights
 from .gradients.measures import find_measure
 from .gradients.normalisations import find_normalisation
 from .gradients.other_inputs import find_fixed_setting, find_other_inputs
@@ -377,7 +377,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
 
 def find_wrong_link(wrong: list[Observation], x: str) -> Mistake | None:
     """The step of forward whose derivative is wrong, whatever it is."""
-    return wrong_number(wrong, x) or patterns.find_in_jacobian(wrong, x, wrong_link)
+    return wrong_number(wrong, x) or wrong_weights(wrong, x) or patterns.find_in_jacobian(wrong, x, wrong_link)
 
 
 def _shared(wrong: list[Observation], x: str) -> Mistake | None:

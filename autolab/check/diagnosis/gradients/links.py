@@ -8,7 +8,7 @@ they do not.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from ..replays.chains import first_chain
 from ..replays.stepwise import Chain
 from .jacobian_rows import Jacobians
 
-MOST_IN_A_ROW = 3  # steps, where one number is wrong
+MOST_IN_A_ROW = 6  # steps, where one number is wrong
+MOST_SAID = 3  # of them
 MOST_UNKNOWN = 40
 MOST_RESULTS = 40
 EACH = 2  # derivatives that have to fit for each unknown number
@@ -52,10 +53,84 @@ def wrong_number(wrong: Sequence[Observation], x: str) -> Mistake | None:
         return None
     times = [one[steps[0]] for one in found]
     alike = np.ptp(times) <= FITS * abs(times[0])
-    text = (
-        f"has one of its terms {number(times[0])} times as large as it should be{'' if alike else ' in one call, and otherwise in others'}"
-    )
-    return Mistake("constant" if alike else "factor", f"{text}: what comes back through {' or '.join(steps)}")
+    of_call = None if alike else _value_of_call(wrong, times)
+    size = f"{of_call or number(times[0])} times as large as it should be"
+    text = f"has one of its terms {size}{'' if alike or of_call else ' in one call, and otherwise in others'}"
+    return Mistake("constant" if alike else "factor", f"{text}: what comes back through {' or '.join(steps[:MOST_SAID])}")
+
+
+def _value_of_call(wrong: Sequence[Observation], numbers: Sequence[float]) -> str:
+    """An input or a setting that is one number, or 1 divided by it, if that is this number in each call."""
+    reference = wrong[0].reference
+    for name in (*reference.inputs, *reference.settings):
+        values = [o.names.get(name) for o in wrong]
+        if all(np.ndim(v) == 0 and isinstance(v, (int, float, np.ndarray, np.number)) and v for v in values):
+            for power, said in ((1, name), (-1, f"1 / {name}")):
+                if all(abs(n - float(v) ** power) <= FITS * abs(n) for n, v in zip(numbers, values, strict=True)):
+                    return said
+    return ""
+
+
+def wrong_weights(wrong: Sequence[Observation], x: str) -> Mistake | None:
+    """The sum of which each term comes back with a number of its own, the same in all calls: other weights, as in a step of Heun's."""
+    chains = [first_chain(o, x) for o in wrong]
+    if any(chain is None or np.shape(o.got[x]) != o.want[x].shape for o, chain in zip(wrong, chains, strict=True)):
+        return None
+    known = [chain for chain in chains if chain is not None]
+    off = np.concatenate([np.ravel(o.got[x] - o.want[x]) for o in wrong])
+    for terms in _sums(known[0], x):
+        if any(len(c.steps) != len(known[0].steps) for c in known) or off.size < len(terms) + EACH:
+            continue
+        rows = [_parts(chain, x, terms) for chain in known]
+        if any(part is None for parts in rows for part in parts):
+            continue
+        matrix = np.array([np.concatenate([np.ravel(parts[k]) for parts in rows]) for k in range(len(terms))]).T
+        more, _, rank, _ = np.linalg.lstsq(matrix, off, rcond=1e-10)
+        if rank < len(terms) or np.abs(matrix @ more - off).max() > FITS * np.abs(off).max() or np.abs(more).min() < FITS:
+            continue
+        if _independent(matrix) >= len(terms) + EACH or all(abs(round(PARTS * m) - PARTS * m) < FITS for m in more):
+            times = [number(1 + m) for m in more]
+            text = f"gives the terms of {known[0].names.name(terms[0][0])} other weights: what comes back through them is"
+            return Mistake("constant", f"{text} {', '.join(times[:-1])} and {times[-1]} times as large as it should be")
+    return None
+
+
+PARTS = 12  # of one: a weight that is so many of them is no chance
+
+
+def _independent(matrix: np.ndarray) -> int:
+    """How many rows are no multiples of one another."""
+    size = np.abs(matrix).max(axis=1, keepdims=True)
+    rows = (matrix / np.where(size, size, 1))[size[:, 0] > 0]
+    return len(np.unique(np.round(rows * np.sign(rows[:, :1]), 9), axis=0))
+
+
+def _sums(chain: Chain, x: str) -> Iterator[list[Link]]:
+    """Of each sum its terms that depend on x, if there are a few."""
+    depends = chain.reaches(x)
+    made = {step.place: i for i, step in enumerate(chain.steps) if step.row.name in ("add", "sub")}
+    inside = {source for i in made.values() for source in chain.steps[i].sources if source in made}
+
+    def terms(i: int) -> Iterator[Link]:
+        for k, source in enumerate(chain.steps[i].sources):
+            if source in made:
+                yield from terms(made[source])
+            elif source in depends:
+                yield i, k
+
+    for place, i in made.items():
+        if place not in inside and 2 <= len(found := list(terms(i))) <= MOST_TERMS:
+            yield found
+
+
+MOST_TERMS = 5
+
+
+def _parts(chain: Chain, x: str, links: Sequence[Link]) -> list[np.ndarray | None]:
+    """What comes back to x through each of these."""
+    at = chain.inputs.index(x)
+    steps = [(chain.steps[i], i, k) for i, k in links]
+    return [step.passed[k] if step.sources[k] == at else chain.sent_from(i, k, step.passed[k]).get(at) for step, i, k in steps]
 
 
 def _numbers(o: Observation, x: str) -> dict[str, float]:

@@ -21,7 +21,8 @@ def is_whole(site: Site) -> bool:
     node, parent = site.node, site.parents[0]
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mult, ast.Div)):
         return isinstance(parent.op, ast.Div) and parent.right is node and isinstance(node, ast.BinOp)
-    return not (isinstance(parent, ast.UnaryOp) or (isinstance(parent, ast.Attribute) and isinstance(node, ast.Name)))
+    is_owner = isinstance(parent, ast.Attribute) and isinstance(node, ast.Name) and parent.attr not in ("sum", "mean")
+    return not (isinstance(parent, ast.UnaryOp) or is_owner)
 
 
 def some(value: Any, before: Any = 1) -> Any:
@@ -69,6 +70,15 @@ def factors(site: Site, pool: Pool) -> Iterator[Edit]:
                 if number == 0 and values is pool.arrays and _is_a_column(value_of, site):
                     column = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), with_axis(f(n), -1))
                     yield Edit(cost + 0.05, family, f"{what} {quote}", (number, key, family, "column"), column)
+    for key, value_of in pool.forward.items() if pool.comes_from_g(site) else ():
+        for cost, what, way in ((2.35, "one more factor in", operator.mul), (2.4, "one more divisor of", operator.truediv)):
+            change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
+            yield Edit(cost, "factor", f"{what} {quote}", ("by a value of forward", key, way), change)
+    for key, value_of in pool.arrays.items() if is_array(site.value) else ():
+        for cost, way in ((2.3, _slope_of_sigmoid), (2.32, _slope_of_tanh)):
+            if not _is_a_statement_of_g(site, pool):
+                change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
+                yield Edit(cost, "factor", f"one more factor in {quote}", ("slope", key, way), change)
     for c in (2, 0.5, 3, 4, 1 / 3, 0.25, *UNITS):
         said = "another unit of angles, or another logarithm, in" if c in UNITS else "one more number as a factor of"
         yield Edit(2.3, "constant", f"{said} {quote}", ("times", c), then(lambda v, c=c: v * c))

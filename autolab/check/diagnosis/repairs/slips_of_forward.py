@@ -46,7 +46,8 @@ def slips_of_forward(forward: ChangedForward) -> list[Slip]:
         found += (Slip(cost, family, text, (site,), {site.asks: change}) for cost, family, text, change in _of_site(forward, site))
     carried = [site for site in sites if _is_stored_in_a_loop(site) and site.node.targets[0].id in site.names]  # type: ignore[attr-defined]
     kept = {s.number: partial(forward.counted, partial(_right_in, forward.values[s.number]), s.number) for s in carried}
-    in_loops = [slip for slip in found if slip.text.startswith(OTHER) and _is_in_a_loop(slip.sites[0]) and slip.sites[0].number not in kept]
+    others = [slip for slip in found if slip.text.startswith((OTHER, VALUES))]
+    in_loops = [slip for slip in others if _is_in_a_loop(slip.sites[0]) and slip.sites[0].number not in kept]
     found += (s._replace(cost=s.cost + 0.2, text=s.text + AT_RIGHT_STATES, changes={**s.changes, **kept}) for s in in_loops if kept)
     found += _of_all(sites)
     found += _of_loops(forward, sites)
@@ -154,10 +155,11 @@ def _factors(node: Any) -> Iterator[ast.AST]:
 def _apart(cost: float, family: str, text: str, right: Callable, other: Callable) -> Iterator[tuple[float, str, str, Callable]]:
     """The slopes of another forward at the values of this one, and the other way round."""
     yield cost, family, f"is right with the slopes of another forward, {text[len(OTHER) :]}", partial(_mixed, right, other)
-    yield cost + 0.05, family, f"is right with the values of another forward, {text[len(OTHER) :]}", partial(_mixed, other, right)
+    yield cost + 0.05, family, f"{VALUES}{text[len(OTHER) :]}", partial(_mixed, other, right)
 
 
 OTHER = "is right for another forward, "
+VALUES = "is right with the values of another forward, "
 
 
 def _mixed(values: Callable, slopes: Callable, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
