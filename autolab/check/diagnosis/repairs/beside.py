@@ -258,7 +258,10 @@ def _constant(node: Any) -> int:
 
 
 def _stores(o: Observation) -> tuple[bool, bool] | None:
-    """Does the rule set values or entries in a loop or at an index, and does it add to entries; None if its source cannot be read."""
+    """Does the rule set values or entries in a loop or at an index, and does it add at an index that may be an array of places?
+
+    None if its source cannot be read.
+    """
     node = _rule_of(o)
     if node is None:
         return None
@@ -269,7 +272,14 @@ def _stores(o: Observation) -> tuple[bool, bool] | None:
     sets |= any(not _are_apart(a, b) for a in written for b in added)
     sets |= any(isinstance(part, ast.Call) and getattr(part.func, "attr", "") in SETTERS for part in parts)
     sets |= any(_overwrites(part, node) for part in parts if isinstance(part, (ast.For, ast.While)))
-    return sets, bool(added)
+    counts = {n.id for part in parts if _counts(part) for n in ast.walk(part.target) if isinstance(n, ast.Name)}
+    return sets, any(_places_in(target.slice) - counts for target in added)
+
+
+def _counts(part: Any) -> bool:
+    """Is it a loop over whole numbers, as range gives them?"""
+    calls = [n for n in ast.walk(part.iter) if isinstance(n, ast.Call)] if isinstance(part, (ast.For, ast.comprehension)) else []
+    return bool(calls) and all(getattr(call.func, "id", "") in ("range", "reversed", "enumerate", "len") for call in calls)
 
 
 def _overwrites(loop: Any, rule: Any) -> bool:

@@ -35,6 +35,7 @@ def some(value: Any, before: Any = 1) -> Any:
 OF_AN_ARRAY: tuple[tuple[float, str, str, Callable], ...] = (
     (2.05, "factor", "one more factor in", operator.mul), (2.15, "factor", "one more divisor of", operator.truediv),
     (2.1, "term", "one more term beside", operator.add), (2.2, "term", "one more term beside", operator.sub),
+    (2.25, "factor", "one more factor in", lambda v, w: v * _rest(w, 0)), (2.3, "factor", "one more divisor of", lambda v, w: v / _rest(w, 0)),
     (3.2, "term sign", "another term in the place of", lambda v, w: w - v), (3, "factor", "one more factor in", lambda v, w: v * w**2),
     (3, "factor", "one more divisor of", lambda v, w: v / w**2),
 )  # fmt: skip
@@ -45,6 +46,13 @@ def _rest(share: Any, low: float) -> Any:
     if not np.all(np.asarray(share > low) & np.asarray(share < 1)):
         raise LookupError("it is no share")
     return 1 - share
+
+
+def _several(value: Any) -> Any:
+    """An array: of one number the square may be chance."""
+    if not shape_of(value):
+        raise LookupError("it is one number")
+    return value
 
 
 OF_A_SIZE: tuple[tuple[float, str, str, Callable], ...] = (
@@ -77,7 +85,7 @@ def factors(site: Site, pool: Pool) -> Iterator[Edit]:
     for key, value_of in pool.arrays.items() if is_array(site.value) else ():
         for cost, way in ((2.3, _slope_of_sigmoid), (2.32, _slope_of_tanh)):
             if not _is_a_statement_of_g(site, pool):
-                change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), f(n))
+                change = lambda do, a, k, n, f=value_of, way=way: _put_in(way, do(*a, **k), _several(f(n)))
                 yield Edit(cost, "factor", f"one more factor in {quote}", ("slope", key, way), change)
     for c in (2, 0.5, 3, 4, 1 / 3, 0.25, *UNITS):
         said = "another unit of angles, or another logarithm, in" if c in UNITS else "one more number as a factor of"
