@@ -94,6 +94,31 @@ def test_places_that_are_hit_twice_are_named_where_each_share_is_written_by_itse
     assert "+= with an index adds one of them there" in said(check(spec, rule))
 
 
+def test_an_index_that_is_one_whole_number_loses_nothing():
+    def orthonormal(a):
+        q = np.zeros_like(a)
+        for j in range(a.shape[1]):
+            v = a[:, j]
+            for i in range(j):
+                v = v - (q[:, i] @ a[:, j]) * q[:, i]
+            q[:, j] = v / np.sqrt(v @ v)
+        return q
+
+    def rule(g, a):
+        q, d = orthonormal(a), np.zeros_like(a)
+        for j in range(a.shape[1]):
+            before = q[:, :j]
+            v = a[:, j] - before @ (before.T @ a[:, j])
+            r = np.sqrt(v @ v)
+            dv = (g[:, j] - q[:, j] * (q[:, j] @ g[:, j])) / r
+            d[:, j] += dv - before @ (before.T @ dv)
+        return d
+
+    op = Op("orthonormal", orthonormal, GENERAL, a=derivative_of_forward)
+    text = said(check(Spec("orthonormal", op, shapes=(((4, 3),), ((5, 2),), ((3, 3),))), rule))
+    assert "keeps only one of several contributions: the others are left out" in text and "+=" not in text
+
+
 # --- whole numbers that say where something belongs
 
 

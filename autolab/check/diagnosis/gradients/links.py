@@ -63,7 +63,7 @@ def _value_of_call(wrong: Sequence[Observation], numbers: Sequence[float]) -> st
     """An input or a setting that is one number, or 1 divided by it, if that is this number in each call."""
     reference = wrong[0].reference
     for name in (*reference.inputs, *reference.settings):
-        values = [o.names.get(name) for o in wrong]
+        values: list[Any] = [o.names.get(name) for o in wrong]
         if all(np.ndim(v) == 0 and isinstance(v, (int, float, np.ndarray, np.number)) and v for v in values):
             for power, said in ((1, name), (-1, f"1 / {name}")):
                 if all(abs(n - float(v) ** power) <= FITS * abs(n) for n, v in zip(numbers, values, strict=True)):
@@ -77,11 +77,11 @@ def wrong_weights(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if any(chain is None or np.shape(o.got[x]) != o.want[x].shape for o, chain in zip(wrong, chains, strict=True)):
         return None
     known = [chain for chain in chains if chain is not None]
-    off = np.concatenate([np.ravel(o.got[x] - o.want[x]) for o in wrong])
+    off = np.concatenate([np.asarray(o.got[x] - o.want[x]).ravel() for o in wrong])
     for terms in _sums(known[0], x):
         if any(len(c.steps) != len(known[0].steps) for c in known) or off.size < len(terms) + EACH:
             continue
-        rows = [_parts(chain, x, terms) for chain in known]
+        rows: list[list[Any]] = [_parts(chain, x, terms) for chain in known]
         if any(part is None for parts in rows for part in parts):
             continue
         matrix = np.array([np.concatenate([np.ravel(parts[k]) for parts in rows]) for k in range(len(terms))]).T

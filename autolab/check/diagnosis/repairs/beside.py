@@ -272,7 +272,8 @@ def _stores(o: Observation) -> tuple[bool, bool] | None:
     sets |= any(not _are_apart(a, b) for a in written for b in added)
     sets |= any(isinstance(part, ast.Call) and getattr(part.func, "attr", "") in SETTERS for part in parts)
     sets |= any(_overwrites(part, node) for part in parts if isinstance(part, (ast.For, ast.While)))
-    counts = {n.id for part in parts if _counts(part) for n in ast.walk(part.target) if isinstance(n, ast.Name)}
+    loops: list[Any] = [part for part in parts if _counts(part)]
+    counts = {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
     return sets, any(_places_in(target.slice) - counts for target in added)
 
 

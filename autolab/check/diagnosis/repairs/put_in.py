@@ -35,7 +35,8 @@ def some(value: Any, before: Any = 1) -> Any:
 OF_AN_ARRAY: tuple[tuple[float, str, str, Callable], ...] = (
     (2.05, "factor", "one more factor in", operator.mul), (2.15, "factor", "one more divisor of", operator.truediv),
     (2.1, "term", "one more term beside", operator.add), (2.2, "term", "one more term beside", operator.sub),
-    (2.25, "factor", "one more factor in", lambda v, w: v * _rest(w, 0)), (2.3, "factor", "one more divisor of", lambda v, w: v / _rest(w, 0)),
+    (2.25, "factor", "one more factor in", lambda v, w: v * _rest(w, 0)),
+    (2.3, "factor", "one more divisor of", lambda v, w: v / _rest(w, 0)),
     (3.2, "term sign", "another term in the place of", lambda v, w: w - v), (3, "factor", "one more factor in", lambda v, w: v * w**2),
     (3, "factor", "one more divisor of", lambda v, w: v / w**2),
 )  # fmt: skip
