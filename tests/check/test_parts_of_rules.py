@@ -179,6 +179,45 @@ def without_abs(g, x, y, eps):
     return g / (x + eps), -g * np.sign(y) / (np.abs(y) + eps)
 
 
+def shared_first(x, *, n):
+    a = np.tril(np.ones((len(x), len(x)))) + n * np.eye(len(x))
+    return np.tanh(a @ (x / a.sum(0)[:, None]) + x)
+
+
+SHARED_FIRST = spec(shared_first, "x", shapes=(((4, 3),), ((5, 2),)), settings=({"n": 1}, {"n": 2}))
+
+
+def shared_too_late(g, x, out, n):
+    a = np.tril(np.ones((len(x), len(x)))) + n * np.eye(len(x))
+    d = a.sum(0)
+    dz = g * (1 - out * out)
+    return a.T @ (dz / d[:, None]) + dz
+
+
+def heun(x, *, h):
+    first = np.sin(x)
+    second = np.sin(x + h * first)
+    return x + h * (first + second) / 2
+
+
+HEUN = spec(heun, "x", shapes=(((7,),), ((3, 4),)), settings=({"h": 0.1}, {"h": 0.4}))
+
+
+def of_ralston(g, x, h):
+    s = x + h * np.sin(x)
+    d2 = 0.75 * h * g * np.cos(s)
+    return g + d2 + (0.25 * h * g + h * d2) * np.cos(x)
+
+
+def two_terms(x, w):
+    return np.tanh(x) * w + np.sin(x) ** 3
+
+
+TWO_TERMS = spec(two_terms, "x", "w", shapes=(((4,), ()), ((3, 2), ())))
+COMMON = "lambda g, x, w: (g * w * (1 - np.tanh(x) ** 2 + 3 * np.sin(x) ** 2 * np.cos(x)), (g * np.tanh(x)).sum())"
+SHARED = "lambda g, x, w: (g * (w * (1 - np.tanh(x) ** 2) + 3 * np.sin(x) ** 2 * np.cos(x) / w), (g * np.tanh(x)).sum())"
+
+
 @pytest.mark.parametrize(
     ("spec", "rule", "said"),
     [
@@ -187,6 +226,10 @@ def without_abs(g, x, y, eps):
         (TRIPLE, another_operand, "another operand in the place of `b`"),
         (BLEND, of_the_rest, "would be right with `p` in the place of `1 - p` in `(1 - p) * du`"),
         (SMOOTH, after_the_product, "`d[:, None]` before the product, and not after it"),
+        (SHARED_FIRST, shared_too_late, "`d[:, None]` after the product, and not before it"),
+        (HEUN, of_ralston, "what comes back through them is 0.5 and 1.5 times as large as it should be"),
+        (TWO_TERMS, eval(COMMON), "has one of its terms w times as large as it should be"),  # without a source that could be changed
+        (TWO_TERMS, eval(SHARED), "has one of its terms 1 / w times as large as it should be"),
         (SOFTENED, before_the_product, "applies a factor or divisor"),
         (RISING, no_running_sum, "with a running sum of"),
         (STRETCHED, the_other_end, "another end than `append`"),
