@@ -450,8 +450,8 @@ def find_held_extreme(wrong: Observations, x: str) -> Mistake | None:
 
 
 def backwards(o: Observation) -> Observation | None:
-    """The same call with each array read from its end: the values are at other places there."""
-    at = [np.flip(a) if isinstance(a, np.ndarray) else a for a in o.inputs]
+    """The same call with each array read from the end of its last axis: there the values of a diagonal are elsewhere, too."""
+    at = [np.flip(a, -1) if isinstance(a, np.ndarray) and a.ndim else a for a in o.inputs]
     g = np.flip(o.g)
     try:
         names = o.reference.environment(at, o.settings)

@@ -31,6 +31,7 @@ class ChangedForward:
         self.schema = Schema({"backward": forward})
         self.work = 0
         self.values: dict[int, list[Any]] = defaultdict(list)  # what each place gives, each time the unchanged forward comes there
+        self.moving: set[int] = set()  # the places through which something comes back at one time at least
         self.last: dict[str, Any] = {}  # what the names stand for in the end
         self.turn: Counter[int] = Counter()  # how often this run has been there
 
@@ -44,7 +45,8 @@ class ChangedForward:
 
     def _kept(self, number: int, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
         value = do(*args, **kwargs)
-        self.values[number].append(numbers(value) if has_gradient(value) else None)
+        self.values[number].append(numbers(value) if isinstance(getattr(value, "tensor", value), autolab.Tensor) else None)
+        self.moving |= {number} if has_gradient(value) else set()
         self.last.update((name, numbers(v)) for name, v in names.items() if has_gradient(v))
         return value
 

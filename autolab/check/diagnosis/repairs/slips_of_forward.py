@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,10 +48,13 @@ def slips_of_forward(forward: ChangedForward) -> list[Slip]:
     carried = [site for site in sites if _is_stored_in_a_loop(site) and site.node.targets[0].id in site.names]  # type: ignore[attr-defined]
     kept = {s.number: partial(forward.counted, partial(_right_in, forward.values[s.number]), s.number) for s in carried}
     others = [slip for slip in found if slip.text.startswith((OTHER, VALUES))]
-    in_loops = [slip for slip in others if _is_in_a_loop(slip.sites[0]) and slip.sites[0].number not in kept]
-    found += (s._replace(cost=s.cost + 0.2, text=s.text + AT_RIGHT_STATES, changes={**s.changes, **kept}) for s in in_loops if kept)
+    others = [slip for slip in others if _is_in_a_loop(slip.sites[0]) and slip.sites[0].number not in kept]
+    found += (s._replace(cost=s.cost + 0.2, text=s.text + AT_RIGHT_STATES, changes={**s.changes, **kept}) for s in others if kept)
     found += _of_all(sites)
-    found += _of_loops(forward, sites)
+    in_loops = list(_of_loops(forward, sites))
+    found += in_loops
+    others = [slip for slip in in_loops if slip.family == "places"]
+    found += (s._replace(cost=s.cost + 0.1, changes={**kept, **s.changes}, text=s.text + AT_RIGHT_STATES) for s in others if kept)
     return sorted(found, key=lambda slip: (slip.cost, slip.sites[0].number))
 
 
@@ -205,6 +209,28 @@ def _of_all(sites: list[Site]) -> Iterator[Slip]:
             changes += _apart(1.2, "function", INSTEAD.format(words, said), soft, hard)
             for cost, family, text, change in changes:
                 yield Slip(cost, family, text, tuple(every), {site.number: change for site in every})
+    alike: dict[str, list[Site]] = defaultdict(list)
+    added: dict[str, list[Site]] = defaultdict(list)
+    for site in sites:
+        if isinstance(site.node, (ast.Call, ast.Subscript)) and has_gradient(site.value):
+            alike[quote_of(site)].append(site)
+        if isinstance(site.node, ast.AugAssign) and isinstance(site.node.target, ast.Subscript) and has_gradient(site.args[2]):
+            added[ast.unparse(site.node.target.value)].append(site)
+    for said, every in alike.items():
+        if len(every) > 1:
+            yield Slip(1.4, "term", CONSTANT.format(f"{said}, wherever it stands,"), tuple(every), {s.number: _detached for s in every})
+    for name, every in added.items():
+        if len(every) > 1:
+            what = f"all that is added to entries of `{name}`"
+            yield Slip(1.4, "term", CONSTANT.format(what), tuple(every), {s.number: _without_gradient for s in every})
+
+
+def _detached(do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    return detached(do(*args, **kwargs))
+
+
+def _without_gradient(do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    return do(*args[:2], detached(args[2]), **kwargs)
 
 
 def _of_loops(forward: ChangedForward, sites: list[Site]) -> Iterator[Slip]:
@@ -212,7 +238,7 @@ def _of_loops(forward: ChangedForward, sites: list[Site]) -> Iterator[Slip]:
     read: dict[str, list[Site]] = defaultdict(list)
     written: dict[str, list[Site]] = defaultdict(list)
     for site in sites:
-        if isinstance(site.node, ast.Name) and has_gradient(site.value) and _is_in_a_loop(site) and site.node.id in _written(site):
+        if isinstance(site.node, ast.Name) and _is_read(site) and site.number in forward.moving and site.node.id in _written(site):
             read[site.node.id].append(site)
         if _is_stored_in_a_loop(site) and len(forward.values[site.number]) > 1:
             written[site.node.targets[0].id].append(site)  # type: ignore[attr-defined]
@@ -221,6 +247,9 @@ def _of_loops(forward: ChangedForward, sites: list[Site]) -> Iterator[Slip]:
         for words, value_of in ONE_FOR_ALL:
             changes = {site.number: partial(forward.counted, partial(_as_in, value_of(forward, site)), site.number) for site in every}
             yield Slip(1.1 + 0.05 * len(some), "places", OF_ANOTHER.format("` and `".join(some), words), tuple(every), changes)
+    begun = {site.parents[0]: often for site in sites if site.do is range and (often := len(forward.values[site.number]))}
+    for name, every in read.items():
+        yield from _of_another_state(forward, name, every, begun)
     for name, every in written.items():
         looks = {s.number: partial(_skipped, name, len(forward.values[s.number])) for s in every}
         changes = {number: partial(forward.counted, look, number) for number, look in looks.items()}
@@ -235,11 +264,63 @@ ONE_FOR_ALL: tuple[tuple[str, Callable[[ChangedForward, Any], Any]], ...] = (
 LAST_ALONE = "is right but for what the turns of the loop before the last do to `{}`, which it leaves out"
 
 
+def _of_another_state(forward: ChangedForward, name: str, sites: list[Site], begun: Mapping[ast.AST, int]) -> Iterator[Slip]:
+    """What is read at one place of a turn, as it is at another place of it; and as it is before the turns of an inner loop."""
+    rows = forward.values
+    places: dict[int, list[Site]] = defaultdict(list)
+    for site in sites:
+        places[next(p.lineno for p in site.parents if isinstance(p, ast.stmt))].append(site)
+    for here, there in permutations(places.values(), 2) if len(places) <= MOST_PLACES else ():
+        other = rows[there[0].number]
+        if all(_may_be(other, rows[site.number]) for site in here):
+            text = OF_A_STATE.format(name, _statement(here[0]), _statement(there[0]))
+            yield _with_values(forward, 1.2, text, here, dict.fromkeys((site.number for site in here), other))
+    inner = {site.number: turns for site in sites if (turns := _turns(len(rows[site.number]), site, begun)) > 1}
+    if inner:
+        text = OF_ANOTHER.format(name, "from before the inner loop")
+        before = {n: [rows[n][k - k % turns] for k in range(len(rows[n]))] for n, turns in inner.items()}
+        yield _with_values(forward, 1.2, text, [site for site in sites if site.number in inner], before)
+
+
+MOST_PLACES = 5
+OF_A_STATE = "is right with `{}` in {} as it is in {}"
+
+
+def _statement(site: Site) -> str:
+    return f"`{short(site.text(next(p for p in site.parents if isinstance(p, ast.stmt))))}`"
+
+
+def _may_be(other: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Are these as many states of the same shape, and other ones?"""
+    pairs = list(zip(other, values, strict=False))
+    is_alike = len(other) == len(values) and all(a is not None and b is not None and a.shape == b.shape for a, b in pairs)
+    return is_alike and any(not np.array_equal(a, b) for a, b in pairs)
+
+
+def _with_values(forward: ChangedForward, cost: float, text: str, sites: Sequence[Site], rows: Mapping[int, Sequence[Any]]) -> Slip:
+    changes = {n: partial(forward.counted, partial(_right_in, row), n) for n, row in rows.items()}
+    return Slip(cost, "places", text, tuple(sites), changes)
+
+
+def _turns(often: int, site: Site, begun: Mapping[ast.AST, int]) -> int:
+    """How many turns an inner loop makes each time it begins, if that is always the same number; 0 elsewhere."""
+    loops = [p for p in site.parents if isinstance(p, (ast.For, ast.While))]
+    times = begun.get(loops[0], 0) if len(loops) > 1 else 0
+    return often // times if times and often % times == 0 else 0
+
+
+def _is_read(site: Site) -> bool:
+    """Is it in a loop, and not where a part of it is given another value?"""
+    around = site.parents[0]
+    return _is_in_a_loop(site) and not (isinstance(around, (ast.Assign, ast.AugAssign)) and as_written(around.value) is not site.node)
+
+
 def _written(site: Site) -> set[str]:
-    """The names that the loops around a place give a value."""
+    """The names that the loops around a place give a value, all of it or a part."""
     loop: Any = [p for p in site.parents if isinstance(p, (ast.For, ast.While))][-1]
     if not hasattr(loop, "writes"):
-        loop.writes = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stored = [n.value if isinstance(n, ast.Subscript) else n for n in ast.walk(loop) if isinstance(getattr(n, "ctx", None), ast.Store)]
+        loop.writes = {n.id for n in stored if isinstance(n, ast.Name)}
     return loop.writes
 
 
