@@ -56,6 +56,7 @@ from .replays.early_sums import early_unbroadcast
 from .replays.halves import ONE_HALF
 from .replays.orders import find_order
 from .replays.reshapes import find_reshape, find_same_forward
+from .replays.stepwise import A_TERM
 from .replays.tape_slips import find_same_slip, find_tape_slip
 from .replays.two_slips import find_two_slips
 from .shapes import axes_in_words
@@ -235,6 +236,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     (family, *others), consistent = family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
     if family and family.name == "places":  # a term that is left out is likelier
         family, *others = sorted([family, *others], key=lambda f: f.name != "term")
+    if left_out := next((f for f in (family, *others) if f and f.text.startswith(A_TERM)), None):  # which is simpler than a wrong factor
+        family, others = left_out, [f for f in (family, *others) if f.name not in OF_A_FACTOR and f is not left_out]
     if family and family.name == "upstream ignored" and digits.hears(wrong[0], x):  # then it is not g that is lost
         if found := digits.find_cut_g(wrong, x):
             return found
@@ -544,6 +547,7 @@ def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
     return Mistake("not summed", text, len(deep) > 1)
 
 
+OF_A_FACTOR = {"variable", "factor", "early sum", "places"}
 ONE_SENTENCE = {"mask", "diagonal only", "overwritten", "places"}  # read from a Jacobian, and simpler than two mistakes
 
 

@@ -20,7 +20,7 @@ CALLS = 2  # of which an explanation has to be true
 THROUGH_A_STEP = ("comes back through", ", in the derivative of ")  # what an explanation says that names a step of forward
 # What is true of the numbers of a loop, and says little of what is behind them.
 SYMPTOMS = ("and with wrong factors", "in what a step makes of its own g", "but not always the same one", "reaches other entries of",
-            "there it is something else", "has the wrong sign at")  # fmt: skip
+            "there it is something else", "has the wrong sign at", "seems to have two mistakes")  # fmt: skip
 SMALL = (2, 3)  # entries along an axis
 ONE = (1, 2, 3)  # the value of a setting
 

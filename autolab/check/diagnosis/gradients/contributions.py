@@ -13,7 +13,7 @@ from ...run.observation import Observation, close
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from ..replays.chains import chains
-from .jacobian_rows import Jacobians
+from .jacobian_rows import Jacobians, backwards
 
 FIRST, LAST = "reaches the first", "reaches the last"
 
@@ -93,7 +93,7 @@ def shared(o: Observation, pair: Jacobians) -> Mistake | None:
     whole, yours = pair.right[taken].sum(axis=1, keepdims=True) * reached, pair.yours[taken]
     values = np.ravel(o.names[pair.x])
     which = ""
-    if values.size == reached.shape[1]:
+    if values.size == reached.shape[1] and _moves_with_values(o, pair.x):
         among = np.where(reached, values, np.nan)
         ends = (("largest", np.nanmax(among, axis=1)), ("smallest", np.nanmin(among, axis=1)))
         which = next((f", the {word}," for word, end in ends if np.array_equal(values[chosen.argmax(axis=1)], end)), "")
@@ -103,6 +103,12 @@ def shared(o: Observation, pair: Jacobians) -> Mistake | None:
     if close(yours, whole):
         return Mistake("mask", f"gives each g to several entries of {pair.x}: {alone}", True)
     return None
+
+
+def _moves_with_values(o: Observation, x: str) -> bool:
+    """Are other entries chosen where the same values lie in another order?"""
+    other = backwards(o)
+    return other is None or not np.array_equal(other.want[x] != 0, o.want[x] != 0)
 
 
 def of_blocks(o: Observation, pair: Jacobians) -> Mistake | None:

@@ -14,7 +14,7 @@ from ...run.observation import Observation, close, number
 from ..diagnosis import Mistake
 from .contributions import FIRST, LAST, end_of_all, largest_of_all, not_round, one_of_each, one_step, ranks, round_axis, shared, to_first
 from .indices import name_of_index, of_another_axis
-from .jacobian_rows import Jacobians
+from .jacobian_rows import Jacobians, hears_last_elsewhere
 from .scaling import POWERS
 
 
@@ -62,7 +62,7 @@ def _lost(o: Observation, pair: Jacobians) -> Mistake | None:
         return Mistake("diagonal only", text, True)
     kept = needed & pair.same
     touched = kept.any(axis=0) | ~needed.any(axis=0)
-    if touched.all() and (found := _survivors(pair, needed, kept)):
+    if touched.all() and (found := _survivors(o, pair, needed, kept)):
         return found
     if found := _own_part(pair, needed, kept) or one_of_each(pair, kept) or largest_of_all(o, pair):
         return found
@@ -119,7 +119,7 @@ def _which(pair: Jacobians, lost: np.ndarray, needed: np.ndarray) -> str:
     return ""
 
 
-def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
+def _survivors(o: Observation, pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
     """Is what is left of each entry's contributions the last, or the first, along some axes of g?"""
     index, _ = pair.places
     for count in range(1, len(pair.out_shape) + 1):
@@ -135,9 +135,10 @@ def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake
                 # A result that is heard at some entries and not at others was overwritten; one that is heard nowhere was left out.
                 if _is_heard_in_part(kept, needed):
                     return Mistake("overwritten", OVERWRITTEN, True)
-                if left_out := _left_out(kept, needed, pair.out_shape):
-                    return Mistake("one of many", left_out, True)
-                return Mistake("one of many", "keeps only the first of several contributions; all of them have to be added", True)
+                left_out, first = _left_out(kept, needed, pair.out_shape), "keeps only the first of several contributions"
+                if left_out and hears_last_elsewhere(o, pair.x, axes[0]):
+                    left_out = ""
+                return Mistake("one of many", left_out or f"{first}; all of them have to be added", True)
     rank = np.arange(len(needed))[:, None]
     for part in (np.where(needed, needed.cumsum(axis=1), 0), needed * (1 + (pair.right > 0))):  # of each entry, or of each sign
         parts = [k for k in range(1, part.max(initial=0) + 1) if (part == k).any()]
@@ -220,6 +221,9 @@ def _alone(o: Observation, pair: Jacobians) -> Mistake | None:
         found = pair.yours[diagonal]
         text = f"takes at each place of {pair.x} the g of that place alone{_times(o, found)}: each entry goes into other results, too"
         return Mistake("diagonal only", text)
+    if not (pair.needed & ~diagonal).any(axis=0).all():  # some go nowhere, or stay where they are
+        own = f"takes at each place of {pair.x} the g of that place alone{_times(o, pair.yours[diagonal])}"
+        return Mistake("diagonal only", f"{own}, and forward takes entries to other places")
     text = "keeps only the effect of each entry on its own result, and that not with the right factor; here every entry also changes others"
     return Mistake("diagonal only", text)
 
@@ -536,10 +540,14 @@ def _scaled(o: Observation, pair: Jacobians) -> Mistake | None:
             for power in (1, -1, 2, -2):
                 for sign, words in ((1, ""), (-1, "minus ")):
                     if np.allclose(low, sign * value**power, rtol=1e-9):
-                        return Mistake("factor", f"is {words}the right one {POWERS[power].format(said)}", True)
+                        how = f"{'for g ' * axis}{POWERS[power].format(said)}" + ((axis, name, power) == (1, "out", -1)) * OF_LOG
+                        return Mistake("factor", f"is {words}the right one {how}", True)
         if np.allclose(np.abs(low), 1, rtol=1e-9) and np.ptp(low):
             return Mistake("sign", f"has the wrong sign at {int((low < 0).sum())} of {low.size} places", True)
     return None
+
+
+OF_LOG = ", which is that of its logarithm"
 
 
 def _terms(o: Observation, pair: Jacobians) -> Mistake | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...run.observation import Observation, close
+from ...run.observation import Observation, close, observe
 from ..quiet import quiet
 
 LARGEST = 128  # results; each costs a call of the learner's rule
@@ -119,3 +119,26 @@ def unit(o: Observation, k: int) -> np.ndarray:
 def is_linear(o: Observation, pair: Jacobians) -> bool:
     """Do the rows, weighted with g, give what the rule gave for g?"""
     return close(o.g.ravel() @ pair.yours, np.asarray(o.got[pair.x]).ravel())
+
+
+def backwards(o: Observation) -> Observation | None:
+    """The same call with each array read from the end of its last axis: there the values of a diagonal are elsewhere, too."""
+    at = [np.flip(a, -1) if isinstance(a, np.ndarray) and a.ndim else a for a in o.inputs]
+    g = np.flip(o.g)
+    try:
+        names = o.reference.environment(at, o.settings)
+    except Exception:  # forward takes them in this order alone
+        return None
+    answers = o.ask([g], at) if o.ask else None
+    return observe(o.reference, names, g, [answers[0][x] for x in o.reference.inputs], o.settings) if answers else None
+
+
+def hears_last_elsewhere(o: Observation, x: str, axis: int) -> bool:
+    """Where whole numbers of a call say what goes where: is the last part of g along an axis heard if they lie in another order?"""
+    at = [np.roll(a, 1) if isinstance(a, np.ndarray) and a.dtype.kind in "iu" and a.ndim else a for a in o.inputs]
+    if not o.ask or all(a is b for a, b in zip(at, o.inputs, strict=True)):
+        return False
+    g = np.zeros_like(o.g)
+    g[(slice(None),) * axis + (-1,)] = 1
+    answers = o.ask([g], at)
+    return bool(answers and np.any(answers[0][x]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from ...run.observation import Observation, all_among, all_differ, close, error_of, number, observe
+from ...run.observation import Observation, all_among, all_differ, close, error_of, number
 from ..diagnosis import Mistake
 from ..quiet import quiet
 from ..replays.chains import stretched
@@ -16,7 +17,7 @@ from ..shapes import axes_in_words
 from .digits import hears
 from .indices import mistaken_index
 from .jacobian import OVERWRITTEN, recognise, ties
-from .jacobian_rows import LARGEST, is_linear, jacobians, right_row
+from .jacobian_rows import LARGEST, backwards, is_linear, jacobians, right_row
 from .scaling import reduction
 
 Observations = list[Observation]
@@ -406,7 +407,8 @@ def find_offsets(wrong: Observations, x: str) -> Mistake | None:
     low, high, count, size = levels[0]
     few, number_of, rest = (low, count, high) if 2 * count < size else (high, size - count, low)
     if not count:
-        text = f"is off by {number(high)} times g everywhere, whatever {x} is there"
+        said = _in_all(wrong, [level[0] for level in levels]) if not any(level[2] for level in levels) else number(high)
+        text = f"is off by {said} times g everywhere, whatever {x} is there"
         return Mistake("term", f"{text}: a number is added that does not belong there, or is missing")
     others = f"by {number(rest)} times g" if rest else "right"
     text = f"is off by {number(few)} times g at {number_of} of {size} places and {others} at the rest, whatever {x} is there"
@@ -416,6 +418,20 @@ def find_offsets(wrong: Observations, x: str) -> Mistake | None:
     if all(_adds_up_to_nothing(o, x) for o in wrong):
         how += ", or each smooths in its own way: these add up to 0, and what is taken from one place is given to the others of its row"
     return Mistake("term", f"{text}: {how}")
+
+
+def _in_all(wrong: Observations, numbers: Sequence[float]) -> str:
+    """What one number in each call is: the same in all, or a setting, or 1 without it, or its inverse; else what it is in two of them."""
+    if np.ptp(numbers) <= 1e-9 * np.abs(numbers).max():
+        return number(numbers[0])
+    for name in wrong[0].reference.settings:
+        values: list[Any] = [o.settings.get(name) for o in wrong]
+        if all(type(v) in (int, float) and v for v in values):
+            for said, of in ((f"{name}", values), (f"(1 - {name})", [1 - v for v in values]), (f"1 / {name}", [1 / v for v in values])):
+                for sign, minus in ((1, ""), (-1, "minus ")):
+                    if close(np.array(numbers), sign * np.array(of, float)):
+                        return minus + said
+    return f"a number that is not the same in all calls ({number(min(numbers))} and {number(max(numbers))})"
 
 
 def _adds_up_to_nothing(o: Observation, x: str) -> bool:
@@ -447,18 +463,6 @@ def find_held_extreme(wrong: Observations, x: str) -> Mistake | None:
                 what = f"what goes through the {through} is missing or wrong there, as if it were a constant"
                 return Mistake("term", f"is right except at the {words} of {x}{along}: {what}", len(wrong) > 1)
     return None
-
-
-def backwards(o: Observation) -> Observation | None:
-    """The same call with each array read from the end of its last axis: there the values of a diagonal are elsewhere, too."""
-    at = [np.flip(a, -1) if isinstance(a, np.ndarray) and a.ndim else a for a in o.inputs]
-    g = np.flip(o.g)
-    try:
-        names = o.reference.environment(at, o.settings)
-    except Exception:  # forward takes them in this order alone
-        return None
-    answers = o.ask([g], at) if o.ask else None
-    return observe(o.reference, names, g, [answers[0][x] for x in o.reference.inputs], o.settings) if answers else None
 
 
 EXTREMES = {"largest entry": (np.max,), "smallest entry": (np.min,), "largest and the smallest entry": (np.max, np.min)}

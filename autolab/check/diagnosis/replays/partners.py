@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...run.observation import close
 from ..step_names import with_article
 from .lookups import TAKES, is_move
 from .stepwise import Chain, ChainSlip, links_to
@@ -50,4 +52,10 @@ def _with_result(chain: Chain, x: str, i: int, k: int, axis: int) -> np.ndarray:
 
 def _with_factor(chain: Chain, x: str, i: int, k: int, change: Any) -> np.ndarray:
     step = chain.steps[i]
-    return chain.changed(x, {(i, k): step.fit(k, step.incoming * change(step.names["raw"][1 - k]))})
+    link = lambda factor: {(i, k): step.fit(k, step.incoming * factor)}
+    value = chain.changed(x, link(change(step.names["raw"][1 - k])))
+    with suppress(LookupError):  # without this term the gradient would be another one
+        without = chain.changed(x, link(0 * step.names["raw"][1 - k]))
+        if close(value, without):  # as of a factor that a softmax is the same for
+            raise ArithmeticError("nothing comes of this factor")
+    return value

@@ -419,7 +419,8 @@ def _are_equal(step: RowCall) -> bool:
     return all(part.shape == parts[0].shape and close(part, parts[0]) for part in parts)
 
 
-SCALED = ((0.5, "constant", "has one of its terms half as large as it should be"), (0, "term", "misses one of its terms"),
+A_TERM = "misses one of its terms"
+SCALED = ((0.5, "constant", "has one of its terms half as large as it should be"), (0, "term", A_TERM),
           (-1, "term sign", "has one of its terms with the wrong sign"),
           (2, "constant", "has one of its terms twice as large as it should be"))  # fmt: skip
 
