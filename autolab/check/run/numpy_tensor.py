@@ -343,6 +343,7 @@ ALONG: dict[str, Callable] = {
 ACCUMULATED: dict[Any, Callable] = {
     np.add: lambda x, axis: x.cumsum(axis), np.multiply: lambda x, axis: x.cumprod(axis),
     np.maximum: lambda x, axis: x.cummax(axis)[0], np.minimum: lambda x, axis: x.cummin(axis)[0],
+    np.logaddexp: lambda x, axis: x.logcumsumexp(axis),
 }  # fmt: skip
 METHODS: dict[str, Callable] = {
     **{name: getattr(Tensor, name) for name in "reshape swapaxes argmax argmin argsort all any round conj".split()},

@@ -78,6 +78,8 @@ def _stacks() -> dict[str, list[Misconception]]:
     return wrong
 
 
+LAST_FOR_ALL = "uses the last result of forward for all results: each result has its own"
+NOT_ITS_OWN = "adds up what comes after each entry, {} its own place"
 RUNNING = "np.flip(np.cumsum(np.flip(g, axis), axis), axis)"
 SIGMOID = {"s": "sigmoid(1.702 * x)"}
 TANH = {"u": "tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))"}
@@ -92,7 +94,14 @@ MISCONCEPTIONS: dict[str, dict[str, list[Misconception]]] = {
     "bce_with_logits": {"x": [Misconception("factor", TWICE_SIGMOID, "g * (s - target) * s * (1 - s) / x.size", CURVE)]},
     "binary_cross_entropy": {"x": [Misconception("factor", LOGITS, "g * (x - target)")]},
     "bmm": _stacks(),
-    "cumprod": {"x": [Misconception("factor", TAKEN_OUT, f"{RUNNING} * out / x")]},
+    "cumprod": {"x": [
+        Misconception("factor", TAKEN_OUT, f"{RUNNING} * out / x"),
+        Misconception("scan", LAST_FOR_ALL, f"{RUNNING} * np.take(out, [-1], axis) / x"),
+    ]},
+    "cumsum": {"x": [
+        Misconception("term", NOT_ITS_OWN.format(which), f"g.sum(axis, keepdims=True) - np.cumsum(g, axis){own}")
+        for which, own in (("without", ""), ("twice", " + 2 * g"))
+    ]},
     "cross_entropy": {"x": [
         Misconception("places", COLUMNS, "g * (p - onehot.max(0)) / n", CLASSES),
         Misconception("places", COLUMNS, "g * (p - onehot.sum(0)) / n", CLASSES),

@@ -158,11 +158,12 @@ def _factors(node: Any) -> Iterator[ast.AST]:
 
 def _apart(cost: float, family: str, text: str, right: Callable, other: Callable) -> Iterator[tuple[float, str, str, Callable]]:
     """The slopes of another forward at the values of this one, and the other way round."""
-    yield cost, family, f"is right with the slopes of another forward, {text[len(OTHER) :]}", partial(_mixed, right, other)
+    yield cost, family, f"{SLOPES}{text[len(OTHER) :]}", partial(_mixed, right, other)
     yield cost + 0.05, family, f"{VALUES}{text[len(OTHER) :]}", partial(_mixed, other, right)
 
 
 OTHER = "is right for another forward, "
+SLOPES = "is right with the slopes of another forward, "
 VALUES = "is right with the values of another forward, "
 
 
@@ -185,6 +186,14 @@ def _of_call(site: Site, said: str) -> Iterator[tuple[float, str, str, Callable]
             yield 1.3, "function", INSTEAD.format(words, said), instead(other)
         yield 1.2, "function", INSTEAD.format("its argument", said), instead(same)
         yield from _apart(1.4, "function", INSTEAD.format("its argument", said), site.do, same)
+    if name in SCANS and (axis := _axis_of(site)) is not None:
+        words = f"in which the last entry of {said} is in the place of all of them"
+        for cost, how, mix in (
+            (1.25, OTHER, lambda one, all: all),
+            (1.3, SLOPES, _as_one),
+            (1.35, VALUES, lambda one, all: _as_one(all, one)),
+        ):
+            yield cost, "scan", how + words, partial(_last_for_all, axis, mix)
     if name in METHODS and isinstance(node.func, ast.Attribute):
         yield 1.4, "scale", INSTEAD.format(f"`{METHODS[name]}`", said), lambda do, a, k, names: _sibling(do, METHODS[name])(*a, **k)
     if isinstance(axis := site.kwargs.get("axis"), int):
@@ -192,6 +201,25 @@ def _of_call(site: Site, said: str) -> Iterator[tuple[float, str, str, Callable]
             yield 1.5, "axis", INSTEAD.format("another axis", said), lambda do, a, k, names, at=another: do(*a, **{**k, "axis": at})
     if "ddof" in site.kwargs:
         yield 1.3, "size", INSTEAD.format("another divisor", said), lambda do, a, k, names: do(*a, **{**k, "ddof": 1 - k["ddof"]})
+
+
+SCANS = {"cumsum", "cumprod", "accumulate"}
+
+
+def _axis_of(site: Site) -> int | None:
+    """The axis along which a call goes, as it says."""
+    said = site.kwargs.get("axis", site.args[-1] if site.args else None)
+    return int(said) if isinstance(said, (int, np.integer)) and not isinstance(said, bool) else None
+
+
+def _last_for_all(axis: int, mix: Callable, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    value = do(*args, **kwargs)
+    place = (slice(None),) * (axis % len(shape_of(value))) + (slice(-1, None),)
+    return mix(value, value[place] + 0 * value)
+
+
+def _as_one(numbers_of: Any, slopes_of: Any) -> Any:
+    return _as_in(numbers(numbers_of), 0, slopes_of, None)
 
 
 def _sibling(do: Callable, name: str) -> Callable:
