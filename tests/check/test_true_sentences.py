@@ -248,3 +248,113 @@ def test_an_object_that_joins_arrays_is_no_operand(monkeypatch):
     spec = own(heat, "u", "k", shapes=(((5,), ()), ((6,), ())), settings=({"steps": 2}, {"steps": 3}), domain={"k": (0.1, 0.4)})
     assert not check(spec, heat_in_the_wrong_order).passed
     assert len(asked) < 40000
+
+
+def relaxed(a, b, *, rounds):
+    x = 0 * b
+    for _ in range(rounds):
+        x = x + (b - a @ x) / np.diag(a)
+    return x
+
+
+def dominant(rng, shapes, settings):
+    a = rng.uniform(-1, 1, shapes[0])
+    np.fill_diagonal(a, rng.uniform(2.5, 4, len(a)))
+    return a, rng.uniform(-2, 2, shapes[1])
+
+
+def without_the_divisor(g, a, b, rounds):
+    states = [0 * b]
+    for _ in range(rounds):
+        states.append(states[-1] + (b - a @ states[-1]) / np.diag(a))
+    ga, gb = np.zeros_like(a), np.zeros_like(b)
+    for x in states[-2::-1]:
+        r = g / np.diag(a)
+        off = np.outer(r, x)
+        np.fill_diagonal(off, 0)
+        ga, gb, g = ga - off, gb + r, g - a.T @ r
+    return ga, gb
+
+
+def test_a_diagonal_that_is_large_is_no_maximum():
+    spec = own(relaxed, "a", "b", shapes=(((4, 4), (4,)), ((3, 3), (3,))), settings=({"rounds": 2}, {"rounds": 3}), make=dominant)
+    assert "maximum" not in about(spec, without_the_divisor)["a"].text
+
+
+def heat_capacity(e, *, k):
+    w = np.exp(-e / k)
+    w = w / w.sum(1, keepdims=True)
+    return (w * (e - (w * e).sum(1, keepdims=True)) ** 2).sum(1)
+
+
+def of_constant_weights(g, e, k):
+    w = np.exp(-e / k)
+    w /= w.sum(1, keepdims=True)
+    return 2 * g[:, None] * w * (e - (w * e).sum(1, keepdims=True))
+
+
+def test_a_term_that_is_left_out_is_no_factor_of_which_nothing_comes():
+    spec = own(heat_capacity, "e", shapes=(((3, 5),), ((4, 4),)), settings=({"k": 0.8}, {"k": 1.6}))
+    text = about(spec, of_constant_weights)["e"].text
+    assert "misses one of its terms" in text and "before it is multiplied" not in text and "factor" not in text
+
+
+def test_a_rule_of_the_logarithm_divides_g():
+    rule = lambda g, logits, noise, out, tau: 2 * ((g - out * g.sum(-1, keepdims=True)) / tau,)  # noqa: E731
+    found = check("gumbel_softmax", rule).diagnoses[0]
+    assert "the right one for g divided by the result of forward, which is that of its logarithm" in found.text
+
+
+def echo(x, a, *, wet):
+    y = np.zeros_like(x)
+    for t in range(len(x)):
+        y[t] = x[t] + (a * y[t - 1] if t else 0)
+    return wet * y + (1 - wet) * x
+
+
+def without_the_dry_path(g, x, a, out, wet):
+    y = (out - (1 - wet) * x) / wet
+    d, da = g * wet, 0.0
+    for t in range(len(x) - 1, 0, -1):
+        da += d[t] * y[t - 1]
+        d[t - 1] += a * d[t]
+    return d, np.array(da)
+
+
+def test_a_number_that_depends_on_a_setting_is_said_by_its_name():
+    spec = own(echo, "x", "a", shapes=(((7,), ()), ((8,), ())), settings=({"wet": 0.7}, {"wet": 0.4}), broadcast=False)
+    assert "is off by minus (1 - wet) times g everywhere" in about(spec, without_the_dry_path)["x"].text
+
+
+def spread_over_the_row(g, x, offset):
+    d = np.zeros_like(x)
+    for k, value in enumerate(g):
+        d[k, k + offset :] = value
+    return d
+
+
+def test_what_lies_at_a_place_is_not_chosen_by_its_size():
+    assert not any(word in about("diagonal", spread_over_the_row)["x"].text for word in ("largest", "smallest"))
+
+
+def first_of_each(g, x, index, axis):
+    d = np.zeros_like(x)
+    rows, grads = np.moveaxis(d, axis, 0), np.moveaxis(g, axis, 0)
+    for k in range(len(index))[::-1]:
+        rows[index[k]] = grads[k]
+    return d
+
+
+def test_the_first_of_several_is_no_loop_that_ends_one_early():
+    assert "one short" not in about("index_select", first_of_each)["x"].text
+
+
+def in_its_own_row(g, x, index, axis):
+    d = np.zeros_like(x)
+    n = min(d.shape[axis], g.shape[axis])
+    np.moveaxis(d, axis, 0)[:n] = np.moveaxis(g, axis, 0)[:n]
+    return d
+
+
+def test_entries_that_change_nothing_are_not_said_to_change_others():
+    assert "every entry" not in about("index_select", in_its_own_row)["x"].text

@@ -7,6 +7,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,13 +143,30 @@ def of_a_statement(site: Site, pool: Pool) -> Iterator[Edit]:
 def indexed_factors(site: Site, pool: Pool) -> Iterator[Edit]:
     """In a loop over entries: one more factor that is an entry of an array, at the numbers of the loops."""
     names = list(dict.fromkeys(turns(site))) if _is_written_in_a_loop(site) else []
-    if not names or len(names) > MOST_TURNS or not (is_number(site.value) or (is_array(site.value) and not shape_of(site.value))):
+    said = f"one more factor in {quote_of(site)}"
+    if not names or len(names) > MOST_TURNS or not (is_number(site.value) or is_array(site.value)):
         return
-    for key, array in site.names.items():
+    for key, array in site.names.items() if not shape_of(site.value) else ():
         for which in itertools.permutations(names, array.ndim) if isinstance(array, np.ndarray) and 0 < array.ndim <= len(names) else ():
-            said = f"one more factor in {quote_of(site)}"
             change: Change = lambda do, a, k, n, key=key, at=which: do(*a, **k) * n[key][tuple(n[i] for i in at)]
             yield Edit(1.68, "factor", said, ("an entry", key, which), change)
+    for key, array in site.names.items() if shape_of(site.value) else ():
+        for axis, name in itertools.product(range(array.ndim), names) if isinstance(array, np.ndarray) and 0 < array.ndim < 3 else ():
+            for is_column in _layouts(array.shape[:axis] + array.shape[axis + 1 :], shape_of(site.value)):
+                part = partial(_part, key, name, axis, is_column)
+                row: Change = lambda do, a, k, n, part=part: do(*a, **k) * part(n)
+                yield Edit(1.7, "factor", said, ("a row", key, axis, name, is_column), row)
+
+
+def _layouts(part: tuple[int, ...], shape: tuple[int, ...]) -> list[bool]:
+    """May it stand along the last axis, and may it stand as a column?"""
+    return [is_column for is_column, fits in ((False, part in ((), shape[-1:])), (True, part == shape[:1] and len(shape) > 1)) if fits]
+
+
+def _part(key: str, number: str, axis: int, is_column: bool, names: Any) -> Any:
+    """What an array has at the number of a loop."""
+    part = np.take(names[key], names[number], axis)
+    return part[..., None] if is_column else part
 
 
 MOST_TURNS = 4

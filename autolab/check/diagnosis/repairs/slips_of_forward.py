@@ -246,7 +246,7 @@ def _of_all(sites: list[Site]) -> Iterator[Slip]:
             added[ast.unparse(site.node.target.value)].append(site)
     for said, every in alike.items():
         if len(every) > 1:
-            yield Slip(1.4, "term", CONSTANT.format(f"{said}, wherever it stands,"), tuple(every), {s.number: _detached for s in every})
+            yield Slip(1.4, "term", CONSTANT.format(f"{said} in all its places"), tuple(every), {s.number: _detached for s in every})
     for name, every in added.items():
         if len(every) > 1:
             what = f"all that is added to entries of `{name}`"
