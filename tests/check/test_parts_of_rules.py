@@ -218,6 +218,38 @@ COMMON = "lambda g, x, w: (g * w * (1 - np.tanh(x) ** 2 + 3 * np.sin(x) ** 2 * n
 SHARED = "lambda g, x, w: (g * (w * (1 - np.tanh(x) ** 2) + 3 * np.sin(x) ** 2 * np.cos(x) / w), (g * np.tanh(x)).sum())"
 
 
+def guessed(x, w, *, guess, lapse):
+    return np.log(guess + (1 - guess - lapse) / (1 + np.exp(-x * w)))
+
+
+GUESSED = spec(
+    guessed, "x", "w", shapes=(((4,), (4,)), ((3,), (3,))), settings=({"guess": 0.2, "lapse": 0.05}, {"guess": 0.3, "lapse": 0.1}),
+    broadcast=False,
+)  # fmt: skip
+
+
+def without_the_lapse(g, x, w, out, guess, lapse):
+    f = 1 / (1 + np.exp(-x * w))
+    d = g * np.exp(-out) * (1 - guess) * f * (1 - f)
+    return d * w, d * x
+
+
+def balanced(x, *, gamma):
+    return (x / x.mean(axis=0)) ** (1 / gamma)
+
+
+BALANCED = spec(balanced, "x", shapes=(((5, 3),), ((3, 4),)), settings=({"gamma": 2.2}, {"gamma": 1.6}), domain={"x": (0.2, 0.9)})
+
+
+def of_its_own_place(g, x, out, gamma):
+    n, mean, d = len(x), x.mean(axis=0), np.zeros_like(x)
+    for i, j in np.ndindex(x.shape):
+        pull = g[i, j] * out[i, j] / gamma
+        d[i, j] += pull / x[i, j]
+        d[i, j] -= pull / mean[j] / n
+    return d
+
+
 @pytest.mark.parametrize(
     ("spec", "rule", "said"),
     [
@@ -226,6 +258,8 @@ SHARED = "lambda g, x, w: (g * (w * (1 - np.tanh(x) ** 2) + 3 * np.sin(x) ** 2 *
         (TRIPLE, another_operand, "another operand in the place of `b`"),
         (BLEND, of_the_rest, "would be right with `p` in the place of `1 - p` in `(1 - p) * du`"),
         (SMOOTH, after_the_product, "`d[:, None]` before the product, and not after it"),
+        (GUESSED, without_the_lapse, "would be right with one more term in `1 - guess`"),
+        (BALANCED, of_its_own_place, "all along an axis, and not one entry, in `d[i, j] -= pull / mean[j] / n`"),
         (SHARED_FIRST, shared_too_late, "`d[:, None]` after the product, and not before it"),
         (HEUN, of_ralston, "what comes back through them is 0.5 and 1.5 times as large as it should be"),
         (TWO_TERMS, eval(COMMON), "has one of its terms w times as large as it should be"),  # without a source that could be changed
@@ -245,3 +279,9 @@ def test_the_part_is_named(spec, rule, said):
     report = check(spec, rule)
     assert said in " ".join(d.text for d in report.diagnoses), report
     assert not report.passed
+
+
+def test_a_mask_that_the_rule_has_is_not_certain_to_be_missing():
+    (found,) = check("elu", lambda g, x, alpha: alpha * g * np.where(x > 0, 1, np.exp(np.minimum(x, 0)))).diagnoses
+    (without,) = check("elu", lambda g, x, alpha: alpha * g * np.exp(np.minimum(x, 0))).diagnoses
+    assert (found.certainty, without.certainty) == ("likely", "certain")

@@ -129,11 +129,14 @@ def may_be_chance(found: Mistake, o: Observation) -> bool:
         return _has_a_loop(o)
     if any(words in found.text for words in SYMPTOMS) or found.text.endswith("and right elsewhere") or unseen(found):
         return True
+    if WITHOUT_MASK in found.text:
+        return _has_a_mask(o)
     if found.family in ("constant", "places"):
         return found.text.endswith("everywhere") or any(words in found.text for words in OF_ENTRIES)
     return found.family in OF_NUMBERS
 
 
+WITHOUT_MASK = "the right one without its mask"
 OF_A_LOOP = r"^is the right one times \w+$|^applies a factor or divisor .* before the scan"
 
 
@@ -204,7 +207,12 @@ BUFFERED = " where an index names a place more than once: += with an index adds 
 
 
 def as_written(found: Mistake, o: Observation) -> Mistake:
-    """Values that overwrite each other are said to do so only where the rule sets values, and does not add them."""
+    """Values that overwrite each other are said to do so only where the rule sets values, and does not add them.
+
+    And a mask is not sure to be what is missing where there is one.
+    """
+    if WITHOUT_MASK in found.text and _has_a_mask(o):
+        return replace(found, sure=False)
     if OVERWRITES not in found.text or (stores := _stores(o)) is None or stores[0]:
         return found
     return replace(found, text=found.text.replace(OVERWRITES, BUFFERED if stores[1] else NOT_ADDED))
@@ -255,6 +263,12 @@ def _constant(node: Any) -> int:
     except (ValueError, IndexError, TypeError):
         return 0
     return value if type(value) is int else 0
+
+
+def _has_a_mask(o: Observation) -> bool:
+    """Does the rule compare numbers?"""
+    node = _rule_of(o)
+    return node is not None and any(isinstance(part, ast.Compare) for part in ast.walk(node))
 
 
 def _stores(o: Observation) -> tuple[bool, bool] | None:

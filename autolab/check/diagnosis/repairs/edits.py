@@ -33,6 +33,7 @@ from .put_in import (
     settings,
     some,
     squares,
+    terms_in_brackets,
     units,
 )
 from .schema import Site, as_written, same
@@ -474,4 +475,4 @@ UNLIKELY = 2.0  # the cost of what is made, and then tried, if nothing else mend
 LIKELY_LOOKS = (_names, of_forward_by_name, earlier_values, _numbers, _sizes, brackets, _operators, _unary, _comparisons, calls, axes,
                 loops, indices, turns_for_numbers, lost_indices, stores, assignments, taken_apart, _returned, _turns, squares, settings,
                 rests, masks, of_a_statement, halves_of_a_product, indexed_factors, _scans, ends_of_loops)  # fmt: skip
-UNLIKELY_LOOKS = (units, _orders, of_forward, factors, functions_of)
+UNLIKELY_LOOKS = (units, _orders, of_forward, factors, terms_in_brackets, functions_of)

@@ -146,6 +146,10 @@ def _moved(part: slice, start: int, stop: int) -> slice:
 ALL_ADDED = "all contributions added, as np.add.at does, in"
 
 
+def _all_along(index: Any, i: int) -> Any:
+    return tuple(slice(None) if k == i else part for k, part in enumerate(index)) if isinstance(index, tuple) else slice(None)
+
+
 def stores(site: Site, pool: Pool) -> Iterator[Edit]:
     if site.do in (store, store_in_place):
         quote = f"`{short(site.text())}`"
@@ -159,6 +163,10 @@ def stores(site: Site, pool: Pool) -> Iterator[Edit]:
             yield Edit(1.5, "overwritten", f"one value written in {quote}", ("store", "set"), lambda do, a, k, n: store(*a))
             other = lambda do, a, k, n: store_in_place(*a, operator.iadd if k["do"] is operator.isub else operator.isub)
             yield Edit(1, "term sign", f"the other sign in {quote}", ("store", "sign"), other)
+            for i, part in enumerate(index):
+                if isinstance(part, (int, np.integer)) and np.ndim(site.args[0]) > 1:
+                    all_along: Change = lambda do, a, k, n, i=i: do(a[0], _all_along(a[1], i), *a[2:], **k)
+                    yield Edit(1.3, "places", f"all along an axis, and not one entry, in {quote}", ("index", "all along", i), all_along)
             for c in (2, 0.5):
                 text = f"another multiple of what is added in {quote}"
                 yield Edit(1.5, "constant", text, ("store", "times", c), lambda do, a, k, n, c=c: do(*a[:2], c * a[2], **k))

@@ -96,6 +96,18 @@ def factors(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(3 if abs(c) == 1 else 3.5, "term", f"one more number added to {quote}", ("plus", c), then(lambda v, c=c: some(v + c)))
 
 
+def terms_in_brackets(site: Site, pool: Pool) -> Iterator[Edit]:
+    """One more term of a sum that is a factor, such as `1 - a` for `1 - a - b`."""
+    is_sum = isinstance(site.node, ast.BinOp) and isinstance(site.node.op, (ast.Add, ast.Sub))
+    if not is_sum or is_whole(site) or not (is_array(site.value) or isinstance(site.value, float)):
+        return
+    for key, value_of in pool.arrays.items():
+        if shape_of(value_of(site.names)) in ((), shape_of(site.value)):
+            for way in (operator.sub, operator.add):
+                change: Change = lambda do, a, k, n, f=value_of, way=way: some(way(do(*a, **k), f(n)))
+                yield Edit(2.3, "term", f"one more term in {quote_of(site)}", ("in brackets", key, way), change)
+
+
 def halves_of_a_product(site: Site, pool: Pool) -> Iterator[Edit]:
     """1 - v where 1 - 2 v belongs: v (1 - v) has a derivative of two terms."""
     node, parent = site.node, site.parents[0]
