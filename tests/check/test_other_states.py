@@ -175,3 +175,22 @@ def test_the_other_state_is_named(exercise, rule, words):
     report = check(exercise, rule, seconds=60)
     assert not report.passed
     assert any(words in found.text for found in report.diagnoses), report
+
+
+def from_each_on(v, axis):
+    return np.flip(np.cumsum(np.flip(v, axis), axis), axis)
+
+
+@pytest.mark.parametrize(
+    ("operation", "rule", "words"),
+    [
+        (
+            "cumprod",
+            lambda g, x, out, axis: from_each_on(g, axis) * np.take(out, [-1], axis) / x,
+            "uses the last result of forward for all",
+        ),
+        ("cumsum", lambda g, x, axis: from_each_on(g, axis) + g, "adds up what comes after each entry, twice its own place"),
+    ],
+)
+def test_a_scan_by_name(operation, rule, words):
+    assert words in check(operation, rule).diagnoses[0].text

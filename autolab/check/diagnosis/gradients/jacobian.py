@@ -135,10 +135,9 @@ def _survivors(o: Observation, pair: Jacobians, needed: np.ndarray, kept: np.nda
                 # A result that is heard at some entries and not at others was overwritten; one that is heard nowhere was left out.
                 if _is_heard_in_part(kept, needed):
                     return Mistake("overwritten", OVERWRITTEN, True)
-                left_out, first = _left_out(kept, needed, pair.out_shape), "keeps only the first of several contributions"
-                if left_out and hears_last_elsewhere(o, pair.x, axes[0]):
-                    left_out = ""
-                return Mistake("one of many", left_out or f"{first}; all of them have to be added", True)
+                if left_out := _left_out(o, pair, kept, needed):
+                    return Mistake("one of many", left_out, True)
+                return Mistake("one of many", "keeps only the first of several contributions; all of them have to be added", True)
     rank = np.arange(len(needed))[:, None]
     for part in (np.where(needed, needed.cumsum(axis=1), 0), needed * (1 + (pair.right > 0))):  # of each entry, or of each sign
         parts = [k for k in range(1, part.max(initial=0) + 1) if (part == k).any()]
@@ -148,12 +147,13 @@ def _survivors(o: Observation, pair: Jacobians, needed: np.ndarray, kept: np.nda
     return None
 
 
-def _left_out(kept: np.ndarray, needed: np.ndarray, shape: tuple[int, ...]) -> str:
+def _left_out(o: Observation, pair: Jacobians, kept: np.ndarray, needed: np.ndarray) -> str:
     """Is what is heard nowhere the last slice of g along an axis of three or more, as if a loop ended one early?"""
+    shape = pair.out_shape
     silent = (needed.any(axis=1) & ~kept.any(axis=1)).reshape(shape)
     for axis, n in enumerate(shape):
         at = np.indices(shape)[axis]
-        if n > 2 and np.array_equal(silent, at == n - 1):
+        if n > 2 and np.array_equal(silent, at == n - 1) and not hears_last_elsewhere(o, pair.x, axis):
             which = "first" if axis == 0 else "last" if axis == len(shape) - 1 else "middle"
             return f"never looks at the last part of g along its {which} axis: is a loop one short?"
     return ""
@@ -540,7 +540,9 @@ def _scaled(o: Observation, pair: Jacobians) -> Mistake | None:
             for power in (1, -1, 2, -2):
                 for sign, words in ((1, ""), (-1, "minus ")):
                     if np.allclose(low, sign * value**power, rtol=1e-9):
-                        how = f"{'for g ' * axis}{POWERS[power].format(said)}" + ((axis, name, power) == (1, "out", -1)) * OF_LOG
+                        how = POWERS[power].format(said)
+                        if axis == 1:  # a number for each result, and so for each entry of g
+                            how = f"for g {how}{OF_LOG if (name, power) == ('out', -1) else ''}"
                         return Mistake("factor", f"is {words}the right one {how}", True)
         if np.allclose(np.abs(low), 1, rtol=1e-9) and np.ptp(low):
             return Mistake("sign", f"has the wrong sign at {int((low < 0).sum())} of {low.size} places", True)

@@ -100,7 +100,7 @@ def _of_site(forward: ChangedForward, site: Site) -> Iterator[tuple[float, str, 
     if has_gradient(site.value) and not isinstance(site.node, (ast.Attribute, ast.Tuple)):
         where = said if not isinstance(site.node, ast.Name) else f"{said} in `{short(site.text(site.parents[0]))}`"
         is_term = isinstance(getattr(site.parents[0], "op", None), (ast.Add, ast.Sub))
-        yield 0.9 if is_term else 1.5, "term", CONSTANT.format(where), lambda do, a, k, names: detached(do(*a, **k))
+        yield 0.9 if is_term else 1.5, "term", CONSTANT.format(where), _detached
         for cost, words, is_cut in TURNS if n > 1 else ():
             look = partial(_cut_in, is_cut, n)
             yield cost, "term", IN_TURNS.format(where, words), partial(forward.counted, look, site.number)
@@ -168,7 +168,7 @@ VALUES = "is right with the values of another forward, "
 
 
 def _mixed(values: Callable, slopes: Callable, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
-    return _as_in(numbers(values(*args, **kwargs)), 0, slopes(*args, **kwargs), names)
+    return _as_one(values(*args, **kwargs), slopes(*args, **kwargs))
 
 
 def _of_call(site: Site, said: str) -> Iterator[tuple[float, str, str, Callable]]:
@@ -189,9 +189,9 @@ def _of_call(site: Site, said: str) -> Iterator[tuple[float, str, str, Callable]
     if name in SCANS and (axis := _axis_of(site)) is not None:
         words = f"in which the last entry of {said} is in the place of all of them"
         for cost, how, mix in (
-            (1.25, OTHER, lambda one, all: all),
+            (1.25, OTHER, lambda each, last: last),
             (1.3, SLOPES, _as_one),
-            (1.35, VALUES, lambda one, all: _as_one(all, one)),
+            (1.35, VALUES, lambda each, last: _as_one(last, each)),
         ):
             yield cost, "scan", how + words, partial(_last_for_all, axis, mix)
     if name in METHODS and isinstance(node.func, ast.Attribute):
@@ -213,12 +213,14 @@ def _axis_of(site: Site) -> int | None:
 
 
 def _last_for_all(axis: int, mix: Callable, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    """A scan mixed with its last entry, which is laid over all of them."""
     value = do(*args, **kwargs)
     place = (slice(None),) * (axis % len(shape_of(value))) + (slice(-1, None),)
     return mix(value, value[place] + 0 * value)
 
 
 def _as_one(numbers_of: Any, slopes_of: Any) -> Any:
+    """The numbers of one value, and what comes back goes through another one."""
     return _as_in(numbers(numbers_of), 0, slopes_of, None)
 
 
