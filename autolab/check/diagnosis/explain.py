@@ -50,8 +50,8 @@ from .named import only_what_is_there, written_numbers
 from .predictions import FACTS, family_of, find_slip_and_factor, fits, gives_an_answer, number_times_g
 from .quiet import quiet
 from .repairs.beside import as_sure_as_seen, as_written, in_full, may_be_chance, not_of_a_loop, or_exchanged, with_repair
+from .repairs.other_forward import find_other_forward
 from .repairs.search import find_repair
-from .repairs.slips_of_forward import find_other_forward
 from .replays.early_sums import early_unbroadcast
 from .replays.halves import ONE_HALF
 from .replays.orders import find_order

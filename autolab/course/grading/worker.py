@@ -7,7 +7,6 @@ import hashlib
 import json
 import multiprocessing.util
 import os
-import re
 import threading
 import time
 from collections import OrderedDict
@@ -102,7 +101,7 @@ def grade_batch(jobs: list[Job]) -> list[JobResult]:
 
 _GRADED: OrderedDict[Job, JobResult] = OrderedDict()  # by what was handed in, not by who did
 REMEMBERED = 50  # of these, about 10 MB
-OF_THE_MOMENT = re.compile("stopped|did not come to an end|took too long", re.IGNORECASE)
+OF_THE_MOMENT = ("stopped", "did not come to an end", "took too long")
 
 
 def _grade_once(job: Job, sandbox: Sandbox) -> JobResult:
@@ -120,7 +119,8 @@ def _grade_once(job: Job, sandbox: Sandbox) -> JobResult:
 
 def _is_of_the_moment(done: JobResult) -> bool:
     """May it be otherwise next time, as what ran into a limit on a busy machine?"""
-    return bool(OF_THE_MOMENT.search(done.autograded)) or any(UNKNOWN in said for said in done.suspicious)
+    text = done.autograded.lower()  # five times as fast as a pattern that ignores case
+    return any(words in text for words in OF_THE_MOMENT) or any(UNKNOWN in said for said in done.suspicious)
 
 
 def _grade(job: Job, sandbox: Sandbox) -> JobResult:

@@ -1,26 +1,19 @@
-"""What somebody may take forward for: another operation at one place of it, a value for a constant, the last turn's for each turn's."""
+"""What somebody may take forward for, at one place of it: another operation, or a value for a constant."""
 
 from __future__ import annotations
 
 import ast
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from itertools import permutations
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...run.observation import Observation
-from ..diagnosis import Mistake
-from ..quiet import quiet
-from ..smaller import smaller_call
 from .changed_forward import ChangedForward, Changes, detached, has_gradient, numbers
 from .schema import Site, as_written, same
 from .values import instead, quote_of, shape_of, short
-
-MOST = 60_000  # questions that the places of forward ask
 
 ARITHMETIC = {operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "div", operator.pow: "pow"}
 FAMILIES = {"add": "term", "sub": "term", "mul": "factor", "div": "division", "pow": "power"}
@@ -39,50 +32,17 @@ class Slip(NamedTuple):
     changes: Changes
 
 
-def slips_of_forward(forward: ChangedForward) -> list[Slip]:
-    """All that is tried, the likeliest first."""
-    sites = [site for site in forward.schema.visited() if site.block is None or site.number == site.asks]
-    found: list[Slip] = []
-    for site in sites:
-        found += (Slip(cost, family, text, (site,), {site.asks: change}) for cost, family, text, change in _of_site(forward, site))
-    carried = [site for site in sites if _is_stored_in_a_loop(site) and site.node.targets[0].id in site.names]  # type: ignore[attr-defined]
-    kept = {s.number: partial(forward.counted, partial(_right_in, forward.values[s.number]), s.number) for s in carried}
-    others = [slip for slip in found if slip.text.startswith((OTHER, VALUES))]
-    others = [slip for slip in others if _is_in_a_loop(slip.sites[0]) and slip.sites[0].number not in kept]
-    found += (s._replace(cost=s.cost + 0.2, text=s.text + AT_RIGHT_STATES, changes={**s.changes, **kept}) for s in others if kept)
-    found += _of_all(sites)
-    in_loops = list(_of_loops(forward, sites))
-    found += in_loops
-    others = [slip for slip in in_loops if slip.family == "places"]
-    found += (s._replace(cost=s.cost + 0.1, changes={**kept, **s.changes}, text=s.text + AT_RIGHT_STATES) for s in others if kept)
-    return sorted(found, key=lambda slip: (slip.cost, slip.sites[0].number))
-
-
-AT_RIGHT_STATES = " in each turn, where each begins with the right values"
-
-
-def _is_in_a_loop(site: Site) -> bool:
+def is_in_a_loop(site: Site) -> bool:
     return any(isinstance(p, (ast.For, ast.While)) for p in site.parents)
-
-
-def _is_stored_in_a_loop(site: Site) -> bool:
-    """Is a name given another value here, in each turn?"""
-    return isinstance(site.node, ast.Assign) and site.do is same and _is_in_a_loop(site) and has_gradient(site.value)
-
-
-def _right_in(values: Sequence[np.ndarray], k: int, value: Any, names: Any) -> Any:
-    """What comes back goes through what is given here; the numbers are those of the right forward."""
-    return _as_in(values[k], k, value, names)
 
 
 INSTEAD = "is right for another forward, in which {} is in the place of {}"
 WITHOUT = "is right for another forward, in which {} is left out of {}"
 CONSTANT = "misses a term: what comes back through {}, as if that were a constant"
 IN_TURNS = "misses what comes back through {} {}, as if that were a constant there"
-OF_ANOTHER = "is right with the `{}` {} in every turn of the loop, where each has its own"
 
 
-def _of_site(forward: ChangedForward, site: Site) -> Iterator[tuple[float, str, str, Callable]]:
+def of_site(forward: ChangedForward, site: Site) -> Iterator[tuple[float, str, str, Callable]]:
     said, n = quote_of(site), len(forward.values[site.number])
     if isinstance(site.node, ast.Assign) and site.do is same:
         yield 1.4, "term", f"is right for another forward, without {said}", partial(_before, site.node.targets[0].id)  # type: ignore[attr-defined]
@@ -221,7 +181,7 @@ def _last_for_all(axis: int, mix: Callable, do: Callable, args: Any, kwargs: Any
 
 def _as_one(numbers_of: Any, slopes_of: Any) -> Any:
     """The numbers of one value, and what comes back goes through another one."""
-    return _as_in(numbers(numbers_of), 0, slopes_of, None)
+    return as_in(numbers(numbers_of), 0, slopes_of, None)
 
 
 def _sibling(do: Callable, name: str) -> Callable:
@@ -230,7 +190,7 @@ def _sibling(do: Callable, name: str) -> Callable:
     return getattr(np if array is None else array, name)
 
 
-def _of_all(sites: list[Site]) -> Iterator[Slip]:
+def of_all(sites: list[Site]) -> Iterator[Slip]:
     """A soft maximum taken for a hard one, wherever it stands."""
     for soft, (hard, words) in HARD.items():
         if every := [site for site in sites if site.do is soft and has_gradient(site.value)]:
@@ -263,142 +223,6 @@ def _without_gradient(do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
     return do(*args[:2], detached(args[2]), **kwargs)
 
 
-def _of_loops(forward: ChangedForward, sites: list[Site]) -> Iterator[Slip]:
-    """What has another value in each turn, with one of them in all; and turns that are left out on the way back."""
-    read: dict[str, list[Site]] = defaultdict(list)
-    written: dict[str, list[Site]] = defaultdict(list)
-    for site in sites:
-        if isinstance(site.node, ast.Name) and _is_read(site) and site.number in forward.moving and site.node.id in _written(site):
-            read[site.node.id].append(site)
-        if _is_stored_in_a_loop(site) and len(forward.values[site.number]) > 1:
-            written[site.node.targets[0].id].append(site)  # type: ignore[attr-defined]
-    for some in [*([name] for name in read), *[list(read)] * (len(read) > 1)]:
-        every = [site for name in some for site in read[name]]
-        for words, value_of in ONE_FOR_ALL:
-            changes = {site.number: partial(forward.counted, partial(_as_in, value_of(forward, site)), site.number) for site in every}
-            yield Slip(1.1 + 0.05 * len(some), "places", OF_ANOTHER.format("` and `".join(some), words), tuple(every), changes)
-    begun = {site.parents[0]: often for site in sites if site.do is range and (often := len(forward.values[site.number]))}
-    for name, every in read.items():
-        yield from _of_another_state(forward, name, every, begun)
-    for name, every in written.items():
-        looks = {s.number: partial(_skipped, name, len(forward.values[s.number])) for s in every}
-        changes = {number: partial(forward.counted, look, number) for number, look in looks.items()}
-        yield Slip(1.3, "one of many", LAST_ALONE.format(name), tuple(every), changes)
-
-
-ONE_FOR_ALL: tuple[tuple[str, Callable[[ChangedForward, Any], Any]], ...] = (
-    ("of the first turn", lambda forward, site: forward.values[site.number][0]),
-    ("of the last turn", lambda forward, site: forward.values[site.number][-1]),
-    ("from after the loop", lambda forward, site: forward.last[site.node.id]),
-)
-LAST_ALONE = "is right but for what the turns of the loop before the last do to `{}`, which it leaves out"
-
-
-def _of_another_state(forward: ChangedForward, name: str, sites: list[Site], begun: Mapping[ast.AST, int]) -> Iterator[Slip]:
-    """What is read at one place of a turn, as it is at another place of it; and as it is before the turns of an inner loop."""
-    rows = forward.values
-    places: dict[int, list[Site]] = defaultdict(list)
-    for site in sites:
-        places[next(p.lineno for p in site.parents if isinstance(p, ast.stmt))].append(site)
-    for here, there in permutations(places.values(), 2) if len(places) <= MOST_PLACES else ():
-        other = rows[there[0].number]
-        if all(_may_be(other, rows[site.number]) for site in here):
-            text = OF_A_STATE.format(name, _statement(here[0]), _statement(there[0]))
-            yield _with_values(forward, 1.2, text, here, dict.fromkeys((site.number for site in here), other))
-    inner = {site.number: turns for site in sites if (turns := _turns(len(rows[site.number]), site, begun)) > 1}
-    if inner:
-        text = OF_ANOTHER.format(name, "from before the inner loop")
-        before = {n: [rows[n][k - k % turns] for k in range(len(rows[n]))] for n, turns in inner.items()}
-        yield _with_values(forward, 1.2, text, [site for site in sites if site.number in inner], before)
-
-
-MOST_PLACES = 5
-OF_A_STATE = "is right with `{}` in {} as it is in {}"
-
-
-def _statement(site: Site) -> str:
-    return f"`{short(site.text(next(p for p in site.parents if isinstance(p, ast.stmt))))}`"
-
-
-def _may_be(other: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Are these as many states of the same shape, and other ones?"""
-    pairs = list(zip(other, values, strict=False))
-    is_alike = len(other) == len(values) and all(a is not None and b is not None and a.shape == b.shape for a, b in pairs)
-    return is_alike and any(not np.array_equal(a, b) for a, b in pairs)
-
-
-def _with_values(forward: ChangedForward, cost: float, text: str, sites: Sequence[Site], rows: Mapping[int, Sequence[Any]]) -> Slip:
-    changes = {n: partial(forward.counted, partial(_right_in, row), n) for n, row in rows.items()}
-    return Slip(cost, "places", text, tuple(sites), changes)
-
-
-def _turns(often: int, site: Site, begun: Mapping[ast.AST, int]) -> int:
-    """How many turns an inner loop makes each time it begins, if that is always the same number; 0 elsewhere."""
-    loops = [p for p in site.parents if isinstance(p, (ast.For, ast.While))]
-    times = begun.get(loops[0], 0) if len(loops) > 1 else 0
-    return often // times if times and often % times == 0 else 0
-
-
-def _is_read(site: Site) -> bool:
-    """Is it in a loop, and not where a part of it is given another value?"""
-    around = site.parents[0]
-    return _is_in_a_loop(site) and not (isinstance(around, (ast.Assign, ast.AugAssign)) and as_written(around.value) is not site.node)
-
-
-def _written(site: Site) -> set[str]:
-    """The names that the loops around a place give a value, all of it or a part."""
-    loop: Any = [p for p in site.parents if isinstance(p, (ast.For, ast.While))][-1]
-    if not hasattr(loop, "writes"):
-        stored = [n.value if isinstance(n, ast.Subscript) else n for n in ast.walk(loop) if isinstance(getattr(n, "ctx", None), ast.Store)]
-        loop.writes = {n.id for n in stored if isinstance(n, ast.Name)}
-    return loop.writes
-
-
-def _skipped(name: str, turns: int, k: int, value: Any, names: Any) -> Any:
-    """What is written in the last turn; before that, what comes back goes past it."""
-    before = names.get(name)
-    if k == turns - 1 or not has_gradient(before) or shape_of(before) != shape_of(value):
-        return value
-    return _as_in(numbers(value), k, before, names)
-
-
-def _as_in(other: np.ndarray, k: int, value: Any, names: Any) -> Any:
+def as_in(other: np.ndarray, k: int, value: Any, names: Any) -> Any:
     """Other numbers, such as those of another turn; what comes back goes through this value."""
     return value + (other - numbers(value))
-
-
-@quiet
-def find_other_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
-    """The computation that differs from forward in one place of its source and whose gradient came back, in all these calls."""
-    first = min(wrong, key=lambda o: o.want[x].size + o.out.size)
-    reference = first.reference
-    if reference.function is None:
-        return None
-    calls = [_Call(o) for o in (smaller_call(first, x) or first, *wrong)]
-    try:
-        for key in calls[0].slips:
-            if calls[0].forward.work > MOST:
-                return None
-            if all(call.gives(x, key) for call in calls):
-                slip = calls[0].slips[key]
-                return Mistake(slip.family, slip.text)
-    finally:
-        for call in calls:
-            call.forward.close()
-    return None
-
-
-class _Call:
-    """One call, and what may be changed in the forward of it."""
-
-    def __init__(self, o: Observation):
-        self.observation, self.forward = o, ChangedForward(o)
-
-    @cached_property
-    def slips(self) -> dict[Any, Slip]:
-        slips = slips_of_forward(self.forward) if self.forward.note(self.observation) else []
-        return {(slip.text, *(site.number for site in slip.sites)): slip for slip in slips}
-
-    def gives(self, x: str, key: Any) -> bool:
-        """Is what came back for x the gradient of forward with this change?"""
-        return key in self.slips and self.forward.gives(self.observation, x, self.slips[key].changes)
