@@ -52,3 +52,30 @@ def test_inputs_of_an_own_spec_that_do_not_fit_are_said_to_be_its_own():
     spec = Spec("factor", Op("factor", lambda x: np.linalg.cholesky(x), GENERAL, x=cholesky_back), shapes=(((3, 3),),))
     with pytest.raises(LookupError, match=r"the inputs that this Spec\('factor', ...\) draws do not fit its forward: LinAlgError: "):
         check(spec, cholesky_back)
+
+
+def scaled(x, y, eps=0.1):
+    return x * y / (1 + eps)
+
+
+def starred(x, y, *, eps=0.1):
+    return x * y / (1 + eps)
+
+
+@pytest.mark.parametrize(
+    ("forward", "given", "words"),
+    [
+        (scaled, {"settings": ({"eps": 0.2},)}, r"name 'eps', which .* an input.* after a star: def forward\(x, y, \*, eps\)"),
+        (scaled, {}, r"those of 2 inputs in .*, and its forward takes 3: x, y, eps\. .* after a star"),
+        (starred, {"settings": ({"eps": 0.2},)}, None),
+    ],
+)
+def test_a_setting_that_is_written_as_an_input_is_named(forward, given, words):
+    row = Op("scaled", forward, GENERAL, x=lambda g, y, eps=0.1: g * y / (1 + eps), y=lambda g, x, eps=0.1: g * x / (1 + eps))
+    spec = Spec("scaled", row, shapes=(((3,), (3,)),), **given)
+    rule = lambda g, x, y, eps=0.1: (g * y / (1 + eps), g * x / (1 + eps))
+    if words is None:
+        assert check(spec, rule).passed
+        return
+    with pytest.raises(LookupError, match=words):
+        check(spec, rule)

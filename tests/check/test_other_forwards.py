@@ -189,3 +189,36 @@ def test_what_is_right_in_the_smaller_call_alone_is_not_said():
     """After one step Euler's derivative is that of another forward; after three only from the right states."""
     found = check(MIDPOINT, of_eulers_step, seconds=60).diagnoses
     assert all("where each begins with the right values" in each.text for each in found)
+
+
+def mean_of_quotients(x, y):
+    return np.mean(np.abs(x - y) / np.abs(y), axis=0)
+
+
+def of_a_quotient_of_sums(g, x, y):
+    s, d = np.sign(x - y), np.abs(y).sum(0)
+    return g * s / d, -g * s / d - g * np.abs(x - y).sum(0) * np.sign(y) / d**2
+
+
+@pytest.mark.parametrize("forward", [mean_of_quotients, lambda x, y: (np.abs(x - y) / np.abs(y)).mean(0)])
+def test_a_quotient_of_means_is_named(forward):
+    exercise = spec(forward, "x", "y", shapes=(((4, 3), (4, 3)), ((3, 5), (3, 5))))
+    (found, *_) = check(exercise, of_a_quotient_of_sums, seconds=60).diagnoses
+    assert "the quotient of two `mean`s is in the place of " in found.text
+
+
+def length(q):
+    return np.sqrt(((q[1:] - q[:-1]) ** 2).sum(-1)).sum()
+
+
+def of_signs(g, q):
+    d = np.sign(q[1:] - q[:-1])
+    out = np.zeros_like(q)
+    out[1:] += g * d
+    out[:-1] -= g * d
+    return out
+
+
+def test_a_sign_in_the_place_of_a_direction_is_named():
+    (found, *_) = check(spec(length, "q", shapes=(((4, 2),), ((5, 3),))), of_signs, seconds=60).diagnoses
+    assert "a unit vector, divided by its length, in the place of `np.sign(" in found.text

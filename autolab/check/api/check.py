@@ -185,6 +185,7 @@ def _fitting(spec: Spec, reference: Reference) -> Iterator[None]:
     if reference.row is not None and reference.row.complex == ADJOINT:
         raise LookupError(f"{spec.name!r} is an operation on complex numbers, which the checker does not know")
     reference.require_one_result()
+    _require_arguments(spec, reference)
     try:
         yield
     except Exception as error:
@@ -205,6 +206,23 @@ def _fitting(spec: Spec, reference: Reference) -> Iterator[None]:
             f"Add a Spec({spec.name!r}, shapes=[...], settings=[dict({settings})]) to autolab/check/run/specs.py, "
             "or call diagnose() with your inputs."
         ) from error
+
+
+def _require_arguments(spec: Spec, reference: Reference) -> None:
+    """Raise LookupError if an exercise of one's own does not say what its forward takes."""
+    if spec.row is None or getattr(reference.row, "variadic", False):
+        return
+    inputs, given = reference.inputs, {name for settings in (*spec.settings, *spec.besides) for name in settings}
+    if named := [x for x in inputs if x in given]:
+        raise LookupError(
+            f"the settings of this Spec({spec.name!r}, ...) name {named[0]!r}, which its forward takes as an input. An array is an input; "
+            f"a setting comes after a star: def forward({', '.join(x for x in inputs if x not in given)}, *, {', '.join(named)})"
+        )
+    if other := next((shapes for shapes in spec.shapes if len(shapes) != len(inputs)), None):
+        raise LookupError(
+            f"the shapes of this Spec({spec.name!r}, ...) are those of {len(other)} inputs in {other}, and its forward takes "
+            f"{len(inputs)}: {', '.join(inputs)}. Give one shape for each; what is no array comes after a star in forward, as a setting"
+        )
 
 
 def _run_cases(spec: Spec, reference: Reference, candidate: Candidate, drawn: Iterable[Case]) -> dict[str, list[CaseRun]]:

@@ -18,7 +18,7 @@ from ..run.observation import TOLERANCE, Observation, Right, close, error_of, nu
 from ..run.reference import Reference, stretched_axes
 from .budget import begin
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
-from .failures import setting_of_wrong_calls
+from .failures import of_the_wrong_calls, setting_of_wrong_calls
 from .families import VAGUE
 from .family import Family
 from .formulas.mutants import A_STEP, INTERMEDIATE
@@ -121,7 +121,7 @@ def _explained(observations: Sequence[Observation], x: str, answered: list[Obser
         more["seen"] = ("setting", *("keepdims",) * thick)
         return diagnosis("setting", "likely", f"{about}is right {where}{besides}", alternatives=others, **more)
     if where and found and not found.sure and not repair:
-        found = replace(found, text=f"{found.text.format(x=x)}; it is right {where}")
+        found = replace(found, text=f"{of_the_wrong_calls(found.text.format(x=x), where)}; it is right {where}")
     if not found:
         return diagnosis("unknown", "unknown", about + UNKNOWN + _fraction(wrong, x) + invariant, **more)
     if found.place:

@@ -308,6 +308,17 @@ def _patterns(names: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str
             yield from _of_size(f"axis {axis} of {x}", [shape[axis] for shape in some])
 
 
+def of_the_wrong_calls(text: str, where: str) -> str:
+    """What is "the other way round" in the calls that are wrong alone is one way in all.
+
+    >>> of_the_wrong_calls("takes swap the other way round", "except where swap is True")
+    'is what would be right if swap were False'
+    """
+    if (turned := re.fullmatch(r"takes (\w+) the other way round", text)) and turned[1] in where.split():
+        return f"is what would be right if {turned[1]} were {where.startswith('except') != where.endswith('True')}"
+    return text
+
+
 def _of_size(words: str, sizes: list[int]) -> Iterator[Answer]:
     for n in sorted(set(sizes)):
         text = f"where {words} has size {n} and fails where it has another: {FIXED}"

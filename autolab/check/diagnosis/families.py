@@ -469,16 +469,29 @@ LOOKS = (halves, own_entries, shares, other_entries, partners, sigmoid_slopes, c
 
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:
-    in_loops = loops_of(first.reference) if first.reference.function else []
     for k, chain in enumerate(chains(first, x)):
-        looks = (last_turns, *LOOKS) if in_loops else LOOKS
-        for slip in chained(*(look(chain, x) for look in looks)) if chain else ():
+        for slip in _looks(first, chain, x) if chain else ():
             elsewhere = partial(_elsewhere, chain, x, k, slip) if chain and slip.step else None
-            yield replace(_of_chain(slip, k), elsewhere=elsewhere, step=slip.step)
+            yield replace(_of_chain(slip, k, chain), elsewhere=elsewhere, step=slip.step)
 
 
-def _of_chain(slip: ChainSlip, k: int) -> Family:
-    return Family(slip.family, slip.text, lambda o, x: slip.predict(_same_chain(o, x, k)), exact=False, complete=slip.complete)
+def _looks(o: Observation, chain: Chain, x: str) -> Iterator[ChainSlip]:
+    in_loops = o.reference.function and loops_of(o.reference)
+    return chained(*(look(chain, x) for look in ((last_turns, *LOOKS) if in_loops else LOOKS)))
+
+
+def _of_chain(slip: ChainSlip, k: int, first: Chain) -> Family:
+    """A slip in the first call's chain; where another call takes other steps, by a branch, it is the slip of the same words there."""
+
+    def predict(o: Observation, x: str) -> np.ndarray:
+        chain = _same_chain(o, x, k)
+        if chain.layout == first.layout or loops_of(o.reference):  # steps of several turns have the same words
+            return slip.predict(chain)
+        if (key := ("slips", x, k)) not in o.memo:
+            o.memo[key] = {other.text: other for other in reversed([*_looks(o, chain, x)])}
+        return o.memo[key][slip.text].predict(chain)
+
+    return Family(slip.family, slip.text, predict, exact=False, complete=slip.complete)
 
 
 def _elsewhere(chain: Chain, x: str, k: int, slip: ChainSlip, fits: Callable[[Family], bool]) -> list[str]:
@@ -487,7 +500,7 @@ def _elsewhere(chain: Chain, x: str, k: int, slip: ChainSlip, fits: Callable[[Fa
     for other in slips(chain, x):
         if other.step and other.kind == slip.kind:
             ways = [(min(a.at, other.at), max(a.at, other.at)) for a in found]
-            if not any(chain.leads_to(*way) for way in ways) and fits(_of_chain(other, k)):
+            if not any(chain.leads_to(*way) for way in ways) and fits(_of_chain(other, k, chain)):
                 found.append(other)
     return [other.step for other in found[1:]]
 

@@ -52,11 +52,14 @@ def wrong_number(wrong: Sequence[Observation], x: str) -> Mistake | None:
     if not 0 < len(steps) <= MOST_IN_A_ROW:
         return None
     times = [one[steps[0]] for one in found]
+    through = f": what comes back through {' or '.join(steps[:MOST_SAID])}"
+    if max(map(abs, times)) < FITS:
+        return Mistake("term", f"misses one of its terms{through}")
     alike = np.ptp(times) <= FITS * abs(times[0])
     of_call = None if alike else _value_of_call(wrong, times)
     size = f"{of_call or number(times[0])} times as large as it should be"
     text = f"has one of its terms {size}{'' if alike or of_call else ' in one call, and otherwise in others'}"
-    return Mistake("constant" if alike else "factor", f"{text}: what comes back through {' or '.join(steps[:MOST_SAID])}")
+    return Mistake("constant" if alike else "factor", text + through)
 
 
 def _value_of_call(wrong: Sequence[Observation], numbers: Sequence[float]) -> str:
@@ -89,7 +92,7 @@ def wrong_weights(wrong: Sequence[Observation], x: str) -> Mistake | None:
         if rank < len(terms) or np.abs(matrix @ more - off).max() > FITS * np.abs(off).max() or np.abs(more).min() < FITS:
             continue
         if _independent(matrix) >= len(terms) + EACH or all(abs(round(PARTS * m) - PARTS * m) < FITS for m in more):
-            times = [number(1 + m) for m in more]
+            times = [number(1 + m if abs(1 + m) > FITS else 0) for m in more]
             text = f"gives the terms of {known[0].names.name(terms[0][0])} other weights: what comes back through them is"
             return Mistake("constant", f"{text} {', '.join(times[:-1])} and {times[-1]} times as large as it should be")
     return None

@@ -45,7 +45,8 @@ class ChangedForward:
 
     def _kept(self, number: int, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
         value = do(*args, **kwargs)
-        self.values[number].append(numbers(value) if isinstance(getattr(value, "tensor", value), autolab.Tensor) else None)
+        is_known = isinstance(getattr(value, "tensor", value), (autolab.Tensor, float))  # a state may begin with a number
+        self.values[number].append(numbers(value) if is_known else None)
         self.moving |= {number} if has_gradient(value) else set()
         self.last.update((name, numbers(v)) for name, v in names.items() if has_gradient(v))
         return value
@@ -97,12 +98,15 @@ class ChangedForward:
 
 def detached(value: Any) -> Any:
     """The same numbers, through which nothing comes back."""
+    if not has_gradient(value):
+        return value
     return NumPyTensor(value.tensor.detach()) if isinstance(value, NumPyTensor) else value.detach()
 
 
 def numbers(value: Any) -> np.ndarray:
-    """The numbers of a tensor."""
-    return np.array(getattr(value, "tensor", value).detach().numpy())
+    """The numbers of a tensor, or a number."""
+    value = getattr(value, "tensor", value)
+    return np.array(value.detach().numpy() if isinstance(value, autolab.Tensor) else value)
 
 
 def has_gradient(value: Any) -> bool:

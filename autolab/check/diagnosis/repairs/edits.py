@@ -407,6 +407,11 @@ def _turns(site: Site, pool: Pool) -> Iterator[Edit]:
             ("axis put in", axis),
             then(lambda v, a=axis: with_axis(v, a)),
         )
+    if n > 1 and is_square(site.value.shape):
+        text = f"what belongs to `[j, i]` besides what belongs to `[i, j]` in {quote}"
+        cost = 1.3 if site.value.shape[-1] == 1 and pool.comes_from_g(site) else 1.9
+        yield Edit(cost, "diagonal only", text, ("both", site.text()), then(lambda v: v + transposed(v)))
+        yield Edit(cost + 0.05, "diagonal only", text, ("half of both", site.text()), then(lambda v: 0.5 * (v + transposed(v))))
     if not _is_a_term(site):
         return
     yield Edit(1.5, "sign", f"the other sign of {quote}", ("minus", site.text()), then(operator.neg))
@@ -416,6 +421,11 @@ def _turns(site: Site, pool: Pool) -> Iterator[Edit]:
         for key, goal in pool.shapes.items():
             yield Edit(1.5, "not summed", f"{quote} summed to the shape of its input", ("shape", key),
                        lambda do, a, k, names, f=goal: sum_to(do(*a, **k), f(names)))  # fmt: skip
+
+
+def is_square(shape: tuple[int, ...]) -> bool:
+    """Is it a matrix of pairs, or a column that stands for one?"""
+    return shape[-2] > 1 and shape[-1] in (1, shape[-2])
 
 
 def _scans(site: Site, pool: Pool) -> Iterator[Edit]:

@@ -61,7 +61,7 @@ class Pools:
         found: dict[str, tuple[Any, Callable]] = {
             name: (value, lambda names, name=name: names[name])
             for name, value in site.names.items()
-            if str(getattr(value, "dtype", "")).rpartition(".")[2].startswith(("bool", "float")) and shape_of(value)
+            if str(getattr(value, "dtype", "")).rpartition(".")[2].startswith(("bool", "float", "int", "uint")) and shape_of(value)
         }
         for other in self.rule.schema.visited():
             if isinstance(other.node, ast.Compare) and other.function == site.function and shape_of(other.value):

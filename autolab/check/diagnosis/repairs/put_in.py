@@ -273,7 +273,14 @@ def units(site: Site, pool: Pool) -> Iterator[Edit]:
     """A direction: a vector, or each of several, divided by its length."""
     if is_array(site.value) and shape_of(site.value)[-1:] in ((2,), (3,), (4,)) and not is_written_into(site) and is_whole(site):
         text = f"a unit vector, divided by its length, in the place of {quote_of(site)}"
-        yield Edit(2.02, "normalisation", text, ("unit",), then(lambda v: v / (v * v).sum(-1)[..., None] ** 0.5))
+        yield Edit(2.02, "normalisation", text, ("unit",), then(_unit))
+    if isinstance(site.node, ast.Call) and is_array(site.value) and getattr(site.node.func, "attr", "") in ("sign", "sgn"):
+        text = f"a unit vector, divided by its length, in the place of {quote_of(site)}"
+        yield Edit(1.5, "normalisation", text, ("unit for sign",), lambda do, a, k, n: _unit(a[0] if a else do.args[0]))
+
+
+def _unit(value: Any) -> Any:
+    return value / (value * value).sum(-1)[..., None] ** 0.5
 
 
 def functions_of(site: Site, pool: Pool) -> Iterator[Edit]:

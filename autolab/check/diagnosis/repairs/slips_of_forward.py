@@ -191,7 +191,9 @@ def _sibling(do: Callable, name: str) -> Callable:
 
 
 def of_all(sites: list[Site]) -> Iterator[Slip]:
-    """A soft maximum taken for a hard one, wherever it stands."""
+    """A soft maximum taken for a hard one, wherever it stands; and what else is changed at several places."""
+    yield from _of_quotients(sites)
+    yield from _of_roots(sites)
     for soft, (hard, words) in HARD.items():
         if every := [site for site in sites if site.do is soft and has_gradient(site.value)]:
             said = quote_of(every[0])
@@ -215,6 +217,54 @@ def of_all(sites: list[Site]) -> Iterator[Slip]:
             yield Slip(1.4, "term", CONSTANT.format(what), tuple(every), {s.number: _without_gradient for s in every})
 
 
+def _of_quotients(sites: list[Site]) -> Iterator[Slip]:
+    """A mean of quotients taken for a quotient of means."""
+    at = {site.node: site for site in sites}
+    for site in sites:
+        function: Any = getattr(site.node, "func", None)
+        name = getattr(function, "attr", "")
+        if name not in ("sum", "mean") or not has_gradient(site.value):
+            continue
+        inside = (at.get(as_written(node)) for node in (*site.node.args[:1], function.value))  # type: ignore[attr-defined]
+        quotient = next((other for other in inside if other and other.do is operator.truediv), None)
+        if quotient and shape_of(quotient.args[0]) == shape_of(quotient.args[1]) != ():
+            is_method, parts = as_written(function.value) is quotient.node, list[Any]()
+            changes = {quotient.asks: partial(_kept, parts), site.asks: partial(_of_each, parts, name, is_method)}
+            text = INSTEAD.format(f"the quotient of two `{name}`s", quote_of(site))
+            yield Slip(1.3, "early sum", text, (site,), changes)
+
+
+def _of_roots(sites: list[Site]) -> Iterator[Slip]:
+    """An arithmetic mean of two in the place of their geometric one."""
+    at = {site.node: site for site in sites}
+    for site in sites:
+        if not isinstance(site.node, ast.Call) or not has_gradient(site.value) or getattr(site.node.func, "attr", "") != "sqrt":
+            continue
+        product = next((at[n] for n in map(as_written, site.node.args) if n in at and at[n].do is operator.mul), None)
+        if product and shape_of(product.value) == shape_of(site.value) != ():
+            parts = list[Any]()
+            text = INSTEAD.format("half the sum of the two", quote_of(site))
+            for cost, how, mix in ((1.3, OTHER, None), (1.35, SLOPES, _as_one)):
+                changes = {product.asks: partial(_kept, parts), site.asks: partial(_half_the_sum, parts, mix)}
+                yield Slip(cost, "function", how + text[len(OTHER) :], (site,), changes)
+
+
+def _half_the_sum(parts: list[Any], mix: Callable | None, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    half = 0.5 * (parts[0] + parts[1])
+    return mix(do(*args, **kwargs), half) if mix else half
+
+
+def _kept(parts: list[Any], do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    parts[:] = args
+    return do(*args, **kwargs)
+
+
+def _of_each(parts: list[Any], name: str, is_method: bool, do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
+    """What is above and what is below, each reduced by itself."""
+    above, below = (getattr(part, name)(*args[not is_method :], **kwargs) for part in parts)
+    return above / below
+
+
 def _detached(do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
     return detached(do(*args, **kwargs))
 
@@ -225,4 +275,6 @@ def _without_gradient(do: Callable, args: Any, kwargs: Any, names: Any) -> Any:
 
 def as_in(other: np.ndarray, k: int, value: Any, names: Any) -> Any:
     """Other numbers, such as those of another turn; what comes back goes through this value."""
+    if not has_gradient(value):
+        return value if other is None else value * 0 + other
     return value + (other - numbers(value))

@@ -57,7 +57,7 @@ def is_mask(value: Any, array: Any) -> bool:
     if value is array or not hasattr(value, "dtype") or shape_of(value) != shape_of(array) or not shape_of(value):
         return False
     flat = np.ravel(value if isinstance(value, np.ndarray) else value.detach().numpy())
-    return flat.dtype.kind == "b" or (flat.dtype.kind == "f" and bool(np.all((flat == 0) | (flat == 1))) and 0 < flat.sum() < flat.size)
+    return flat.dtype.kind == "b" or (flat.dtype.kind in "fiu" and bool(np.all((flat == 0) | (flat == 1))) and 0 < flat.sum() < flat.size)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:

@@ -158,7 +158,8 @@ def _values(first: Observation, name: str, given: Any) -> Iterator[tuple[str, st
     for other in first.settings:
         if other != name and type(first.settings[other]) is type(given):
             yield f"uses {other} where {name} belongs", other, _as_it_is
-    for value in dict.fromkeys(v for v in first.memo.get(("settings", name), ()) if type(v) is type(given) and v != given):
+    others = [v for v in first.memo.get(("settings", name), ()) if type(v) is type(given) and v != given]
+    for value in {repr(v): v for v in others}.values():  # a list is one as well
         yield WRITTEN_IN.format(name, number_or(value)), name, _always(value)
     if isinstance(given, bool):
         for said, to in CHOICES.items():

@@ -95,6 +95,11 @@ class Chain:
             self._sigmoids[place] = None
 
     @cached_property
+    def layout(self) -> tuple[Any, ...]:
+        """Which steps there are, and what goes into each."""
+        return tuple((step.row.name, step.sources) for step in self.steps)
+
+    @cached_property
     def names(self) -> StepNames:
         """What each step is called."""
         return StepNames([step.word for step in self.steps], [step.frames for step in self.steps], self._role)
