@@ -142,3 +142,16 @@ def of_the_last_level(g, y, start, gain):
 def test_a_state_may_begin_with_a_number():
     exercise = spec(filtered, "y", shapes=(((4,),), ((5,),)), settings=({"start": 0.5, "gain": 0.3}, {"start": -0.2, "gain": 0.6}))
     assert "from after the loop in every turn" in first(exercise, of_the_last_level)
+
+
+def shifted(a, b):
+    return a @ a + b * np.eye(len(a))
+
+
+def of_all_entries(g, a, b):
+    return g @ a.T + a.T @ g, np.array(g.sum())
+
+
+def test_a_sum_of_all_entries_for_the_trace_is_named():
+    text = first(spec(shifted, "a", "b", shapes=(((3, 3), ()), ((4, 4), ()))), of_all_entries)
+    assert "with another function than `sum` in `g.sum()`" in text

@@ -221,7 +221,7 @@ def _require_arguments(spec: Spec, reference: Reference) -> None:
     if other := next((shapes for shapes in spec.shapes if len(shapes) != len(inputs)), None):
         raise LookupError(
             f"the shapes of this Spec({spec.name!r}, ...) are those of {len(other)} inputs in {other}, and its forward takes "
-            f"{len(inputs)}: {', '.join(inputs)}. Give one shape for each; what is no array comes after a star in forward, as a setting"
+            f"{len(inputs)}: {', '.join(inputs)}. Give one shape for each; what is not an array comes after a star in forward, as a setting"
         )
 
 

@@ -470,8 +470,10 @@ LOOKS = (halves, own_entries, shares, other_entries, partners, sigmoid_slopes, c
 
 def _about_chains(first: Observation, x: str) -> Iterator[Family]:
     for k, chain in enumerate(chains(first, x)):
-        for slip in _looks(first, chain, x) if chain else ():
-            elsewhere = partial(_elsewhere, chain, x, k, slip) if chain and slip.step else None
+        if chain is None:
+            continue
+        for slip in _looks(first, chain, x):
+            elsewhere = partial(_elsewhere, chain, x, k, slip) if slip.step else None
             yield replace(_of_chain(slip, k, chain), elsewhere=elsewhere, step=slip.step)
 
 

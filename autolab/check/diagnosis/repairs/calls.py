@@ -44,7 +44,7 @@ NEIGHBOURS = (
     ("inv", "pinv"), ("vstack", "hstack"), ("abs", "sign"), ("absolute", "sign"), ("exp", "log"), ("sqrt", "exp"), ("sigmoid", "tanh"),
     ("softmax", "log_softmax"), ("rot90", "transpose"), ("multiply", "divide"), ("add", "subtract"), ("inner", "outer"),
     ("maximum", "logaddexp"), ("fft", "ifft"), ("rfft", "irfft", "fft", "ifft", "hfft"), ("deg2rad", "rad2deg"), ("radians", "degrees"),
-    ("eigvals", "eigvalsh"), ("cholesky", "inv"), ("solve", "matmul"), ("sum", "max"),
+    ("eigvals", "eigvalsh"), ("cholesky", "inv"), ("solve", "matmul"), ("sum", "max"), ("sum", "trace"),
 )  # fmt: skip
 FAMILY_OF = {"sum": "averaged", "mean": "averaged", "maximum": "mask", "minimum": "mask", "tril": "triangle", "triu": "triangle"}
 DROPPED = {
