@@ -71,7 +71,7 @@ A = np.random.default_rng(2).normal(size=(3, 3)) + 3 * np.eye(3)
 def test_transposes_that_are_missing_on_both_sides_are_named():
     (found,) = diagnose(lambda g, a, out: -out @ g @ out, lambda a: autolab.linalg.inv(a), [A])
     assert found.family == "transposed"
-    assert "both of its factors" in found.text
+    assert "a transpose more or less of the first and of the last factor" in found.text
 
 
 def test_one_term_twice_for_two_different_ones_is_named():

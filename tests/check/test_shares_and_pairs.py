@@ -155,3 +155,67 @@ def of_all_entries(g, a, b):
 def test_a_sum_of_all_entries_for_the_trace_is_named():
     text = first(spec(shifted, "a", "b", shapes=(((3, 3), ()), ((4, 4), ()))), of_all_entries)
     assert "with another function than `sum` in `g.sum()`" in text
+
+
+def whitened(x):
+    s, u = np.linalg.eigh(x @ x.T + 0.5 * np.eye(len(x)))
+    return (u * np.sqrt(s)) @ u.T
+
+
+def of_the_other_basis(g, x):
+    s, u = np.linalg.eigh(x @ x.T + 0.5 * np.eye(len(x)))
+    k = 1 / (np.sqrt(s)[:, None] + np.sqrt(s))
+    d = u.T @ (k * (u.T @ g @ u)) @ u
+    return (d + d.T) @ x
+
+
+def test_a_change_of_basis_the_other_way_round_is_named():
+    text = first(spec(whitened, "x", shapes=(((3, 4),), ((2, 3),))), of_the_other_basis)
+    assert "with a transpose more or less of the first and of the last factor in `u.T @" in text
+
+
+def spread(x, w):
+    return np.linalg.slogdet(x.T @ np.diag(w**2) @ x + 0.1 * np.eye(x.shape[1]))[1]
+
+
+def of_squared_rows(g, x, w):
+    h = x @ np.linalg.inv((x.T * w**2) @ x + 0.1 * np.eye(x.shape[1]))
+    return 2 * g * w[:, None] ** 2 * h, 2 * g * w * (h**2).sum(axis=1)
+
+
+def test_a_square_for_a_product_of_two_is_named():
+    text = first(spec(spread, "x", "w", shapes=(((5, 2), (5,)), ((4, 3), (4,)))), of_squared_rows)
+    assert "with another value in the place of one of the two factors in `h" in text
+
+
+def turned(w, v):
+    a = (w - w.T) / 2
+    return np.tanh(a) @ v
+
+
+def of_the_whole_matrix(g, w, v):
+    a = (w - w.T) / 2
+    d = (g @ v.T) / np.cosh(a) ** 2
+    return d, np.tanh(a).T @ g
+
+
+def test_what_belongs_to_the_other_of_a_pair_with_the_other_sign_is_named():
+    text = first(spec(turned, "w", "v", shapes=(((3, 3), (3, 2)), ((4, 4), (4, 3)))), of_the_whole_matrix)
+    assert "with what belongs to `[j, i]` with the other sign besides what belongs to `[i, j]` in `" in text
+
+
+def bilinear(x, y, w):
+    return np.einsum("...i,kij,...j->...k", x, w, y)
+
+
+def of_one_sum(g, x, y, w):
+    k, m, n = w.shape
+    u, v, f = x.reshape(-1, m), y.reshape(-1, n), g.reshape(-1, k)
+    dx = np.einsum("nk,kij,nj->ni", f, w, v).reshape(x.shape)
+    dy = np.einsum("nk,kij,ni->nj", f, w, u).reshape(y.shape)
+    return dx, dy, np.einsum("ki,j->kij", f.T @ u, v.sum(axis=0))
+
+
+def test_one_factor_of_an_einsum_that_is_added_up_by_itself_is_named():
+    exercise = spec(bilinear, "x", "y", "w", shapes=(((4, 2), (4, 3), (2, 2, 3)), ((2, 3, 3), (2, 3, 2), (4, 3, 2))))
+    assert "adds up one factor of an einsum by itself" in first(exercise, of_one_sum)

@@ -242,10 +242,15 @@ def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
         yield from _before_a_product(site, pool)
     if kind is ast.MatMult:
         yield from _after_a_product(site, pool)
+        yield from _both_ends_of_a_product(site)
     if kind is ast.Pow and all(isinstance(a, int) for a in site.args) and site.args[1] == 2:
         for key, size in pool.sizes.items():
             text = f"{size_in_words(key)} as one of the two factors in {quote}"
             yield Edit(1.5, "size", text, ("one of two", key), lambda do, a, k, n, f=size: a[0] * f(n))
+    if kind is ast.Pow and is_array(site.args[0]) and is_number(site.args[1]) and site.args[1] == 2:
+        text = f"another value in the place of one of the two factors in {quote}"
+        for key, value_of in pool.arrays.items():
+            yield Edit(1.6, "variable", text, ("one of two arrays", key), lambda do, a, k, n, f=value_of: _as_wide(a[0] * f(n), a[0]))
     family = {ast.Add: "extra term", ast.Sub: "extra term", ast.Pow: "power"}.get(kind, "factor")
     part = {"extra term": "one term less", "power": "no exponent"}.get(family, "one factor less")
     cost = 1.2
@@ -256,6 +261,23 @@ def _operators(site: Site, pool: Pool) -> Iterator[Edit]:
         yield Edit(cost, family, f"{part} in {quote}", ("right", kind), instead(lambda a, b: b if kind is not ast.Sub else -b))
     if kind is ast.Div:
         yield Edit(2, "reciprocal", f"one factor less in {quote}", ("right", kind, 1), instead(lambda a, b: 1 / b))
+
+
+def _as_wide(value: Any, before: Any) -> Any:
+    if shape_of(value) != shape_of(before):
+        raise LookupError("it is stretched")
+    return value
+
+
+def _both_ends_of_a_product(site: Site) -> Iterator[Edit]:
+    """The first and the last of three matrices, each transposed: a change of basis the other way round."""
+    text = f"a transpose more or less of the first and of the last factor in {quote_of(site)}"
+    first: Change = lambda do, a, k, names: do(transposed(a[0]), a[1])
+    last: Change = lambda do, a, k, names: do(a[0], transposed(a[1]))
+    node: Any = site.node
+    for inner, here, there in ((node.left, last, first), (node.right, first, last)):
+        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.MatMult) and hasattr(inner, "number"):
+            yield Edit(1.4, "transposed", text, ("both ends", here is first), here, {inner.number: there})
 
 
 def _taken_in(factor: Any, call: Any, place: int) -> Iterator[Edit]:
@@ -410,8 +432,10 @@ def _turns(site: Site, pool: Pool) -> Iterator[Edit]:
     if n > 1 and is_square(site.value.shape):
         text = f"what belongs to `[j, i]` besides what belongs to `[i, j]` in {quote}"
         cost = 1.3 if site.value.shape[-1] == 1 and pool.comes_from_g(site) else 1.9
-        yield Edit(cost, "diagonal only", text, ("both", site.text()), then(lambda v: v + transposed(v)))
-        yield Edit(cost + 0.05, "diagonal only", text, ("half of both", site.text()), then(lambda v: 0.5 * (v + transposed(v))))
+        for k, (both, half) in enumerate(itertools.product((operator.add, operator.sub), (1, 0.5))):
+            said = text if both is operator.add else text.replace(" besides", " with the other sign besides")
+            change = lambda v, both=both, half=half: half * both(v, transposed(v))
+            yield Edit(cost + 0.02 * k, "diagonal only", said, ("both", k, site.text()), then(change))
     if not _is_a_term(site):
         return
     yield Edit(1.5, "sign", f"the other sign of {quote}", ("minus", site.text()), then(operator.neg))

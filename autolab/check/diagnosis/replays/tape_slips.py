@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 import numpy as np
@@ -105,9 +105,28 @@ def _reduced(s: Sequence[Any], one: Callable, other: Callable) -> Any:
 
 
 def _sums_of_parts(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
-    """An einsum of factors that are each added up along the first axis, which it sums."""
-    n = _only(len(s) > 1 and all(np.ndim(a) and len(a) == len(s[0]) for a in s), len(s[0]))
-    return node.function(*(np.broadcast_to(np.sum(a, 0, keepdims=True), np.shape(a)) for a in s)) / n
+    """An einsum of factors that are each added up along the first axes, which it sums."""
+    axes = _first_axes(s)
+    n = np.prod(np.shape(s[0])[: len(axes)])
+    return node.function(*(np.broadcast_to(np.sum(a, axes, keepdims=True), np.shape(a)) for a in s)) / n
+
+
+def _sum_of_part(k: int) -> Slip:
+    """An einsum of which one factor is added up along the first axes before it is multiplied."""
+
+    def slip(tape: Tape, node: Node, s: list[Any], value: Any) -> Any:
+        total = np.sum(s[k], _first_axes(s), keepdims=True)
+        return node.function(*s[:k], np.broadcast_to(total, np.shape(s[k])), *s[k + 1 :])
+
+    return slip
+
+
+def _first_axes(s: list[Any]) -> tuple[int, ...]:
+    """Those that all factors have in common, before the last."""
+    shapes = [np.shape(a)[:-1] for a in s]
+    alike = takewhile(lambda sizes: len(set(sizes)) == 1, zip(*shapes, strict=False))
+    axes = tuple(range(len(list(alike))))
+    return _only(len(s) > 1 and len(axes) > 0, axes)
 
 
 def _axes_exchanged(k: int, i: int, j: int) -> Slip:
@@ -213,6 +232,7 @@ SLIPS["half_diagonal"] = [
 ]
 SLIPS["einsum"] = [
     ("upstream collapsed", f"adds up the factors of an einsum by themselves, and multiplies the sums{{where}}{PARTNERS}", _sums_of_parts),
+    *(("early sum", f"adds up one factor of an einsum by itself{{where}}{PARTNERS}", _sum_of_part(k)) for k in range(3)),
     *(
         ("transposed", "has two axes of a factor in an einsum exchanged{where}", _axes_exchanged(k, i, j))
         for k in range(3)
