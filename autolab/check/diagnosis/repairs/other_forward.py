@@ -25,7 +25,8 @@ def find_other_forward(wrong: Sequence[Observation], x: str) -> Mistake | None:
     reference = first.reference
     if reference.function is None:
         return None
-    calls = [_Call(o) for o in (smaller_call(first, x) or first, *wrong)]
+    others = {(repr(o.settings), *(a.tobytes() for a in o.inputs)): o for o in wrong}.values()  # with one g each
+    calls = [_Call(o) for o in (smaller_call(first, x) or first, *others)]
     try:
         for key in calls[0].slips:
             if calls[0].forward.work > MOST:
